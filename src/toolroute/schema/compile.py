@@ -1,0 +1,188 @@
+"""Catalogue → route: one closed alternative per tool, terminals last, as a schema and as the start state of its language."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from json.encoder import encode_basestring  # as json.dumps(ensure_ascii=False) writes a string
+from typing import Any
+
+from ..catalogue import Catalogue, OnError, Tool
+from ..errors import RouteError, SchemaError, UnsatisfiableRoute
+from ..grammar import END, State, accepts
+from ..grammar.expr import Node, cons, lit, seq, tree
+from ..route.schema import Terminals, offered, route_schema
+from ..route.terminal import Terminal
+from .lower import STYLES, Additional, Lowered, StyleName, lower
+from .report import CompileReport
+
+
+class Route:
+    """The closed set of replies that one request may have. Immutable; shared by any number of matchers.
+
+    ``start``: the state before the first byte; ``names``: the tools offered, in catalogue order; ``terminals``: the terminals offered.
+    """
+
+    def __init__(
+        self,
+        start: State,
+        style: StyleName,
+        report: CompileReport,
+        *,
+        schema: dict[str, Any] | None = None,
+        tools: tuple[Tool, ...] = (),
+        terminals: tuple[Terminal, ...] = (),
+        entries: dict[str, Node] | None = None,
+    ) -> None:
+        self.start, self.style, self.report = start, style, report
+        self.tools, self.terminals = tools, terminals
+        self._schema = schema
+        self._entries = entries or {}
+        self._only: dict[frozenset[str], Route] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(tool.name for tool in self.tools)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names of the tools, then those of the terminals."""
+        return self.names + tuple(terminal.name for terminal in self.terminals)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The route as one JSON Schema (a fresh copy is made by whoever wants to change it)."""
+        if self._schema is None:
+            self._schema = route_schema(self.tools, self.terminals)
+        return self._schema
+
+    @property
+    def shortest(self) -> bytes:
+        """The shortest reply."""
+        return self.start.closing()
+
+    def accepts(self, text: str) -> bool:
+        """Whether ``text`` is a whole reply of this route, in the route's own text form."""
+        try:
+            return accepts(self.start, text.encode())
+        except UnicodeEncodeError:  # a lone surrogate has no UTF-8, so it is in no reply
+            return False
+
+    def only(self, names: Iterable[str]) -> Route:
+        """The same route with fewer alternatives; it shares every state after the name.
+
+        Raises ``UnsatisfiableRoute`` for no names, ``KeyError`` for a name that is not offered.
+        """
+        wanted = frozenset(names)
+        found = self._only.get(wanted)
+        if found is None:
+            entries = {name: self._entries[name] for name in self.choices if name in wanted}
+            if missing := wanted - entries.keys():
+                raise KeyError(sorted(missing)[0])
+            found = self._only[wanted] = Route(
+                _start(entries, self.style),
+                self.style,
+                self.report,
+                tools=tuple(tool for tool in self.tools if tool.name in wanted),
+                terminals=tuple(end for end in self.terminals if end.name in wanted),
+                entries=entries,
+            )
+        return found
+
+    def stem(self, name: str) -> str:
+        """The text of a reply up to the character after ``name``'s closing quote: what tells this choice from every other."""
+        bare = any(end.name == name and end.bare for end in self.terminals)
+        return f'{{"tool"{STYLES[self.style].colon.decode()}{json.dumps(name, ensure_ascii=False)}' + ("}" if bare else ",")
+
+
+def compile_schema(schema: Any, style: StyleName = "spaced", additional: Additional = "schema") -> Route:
+    """Compile any JSON Schema; ``route.report.exact`` tells whether the mask enforces all of it.
+
+    ``additional``: what an object with declared properties and no ``additionalProperties`` keyword means: ``"schema"`` = open, as JSON
+    Schema says; ``"closed"`` = no other members. Raises ``SchemaError`` and ``UnsatisfiableRoute`` with the JSON Pointer.
+    """
+    _check_style(style)
+    lowered = lower(schema, style, additional)
+    start = cons(lowered.node, END)
+    if start is None:
+        raise UnsatisfiableRoute("the shortest text nests too deep")
+    return Route(start, style, CompileReport({None: lowered}), schema=schema)
+
+
+def compile_route(
+    catalogue: Iterable[Any],
+    terminals: Terminals = ("none",),
+    style: StyleName = "spaced",
+    additional: Additional = "closed",
+    on_error: OnError | None = None,
+) -> Route:
+    """Compile a catalogue (or any tool declarations) and its terminals.
+
+    ``on_error``: ``"raise"`` (a tool that cannot be compiled fails the route, by name) or ``"drop"`` (it is left out and listed in
+    ``report.dropped``); None: as the catalogue was made. Raises ``CatalogueError``, ``SchemaError`` or ``UnsatisfiableRoute``.
+    """
+    _check_style(style)
+    policy: OnError = on_error or getattr(catalogue, "on_error", "raise")
+    catalogue, ends = offered(Catalogue.from_tools(catalogue, policy), terminals)
+    comma, colon = STYLES[style]
+    after_name = lit(comma + b'"arguments"' + colon)
+    lowered: dict[str | None, Lowered] = {}
+    dropped: list[RouteError] = list(catalogue.dropped)
+    entries: dict[str, Node] = {}
+    kept: list[Tool] = []
+    for index, tool in enumerate(catalogue):
+        try:
+            one = _lowered(tool, style, additional)
+        except (SchemaError, UnsatisfiableRoute) as error:
+            named = error.for_tool(tool.name, index)
+            if policy == "raise":
+                raise named from None
+            dropped.append(named)
+            continue
+        lowered[tool.name] = one
+        kept.append(tool)
+        entries[tool.name] = seq(after_name, one.node, _CLOSE)
+    for end in ends:
+        if end.parameters is None:
+            entries[end.name] = _CLOSE
+        else:
+            lowered[end.name] = one = lower(end.parameters, style, additional)
+            entries[end.name] = seq(after_name, one.node, _CLOSE)
+    start = _start(entries, style)
+    return Route(start, style, CompileReport(lowered, dropped), tools=tuple(kept), terminals=ends, entries=entries)
+
+
+_CLOSE = lit(b"}")
+_KEPT = 20_000
+_memo: dict[tuple[int, str, str], tuple[Tool, Lowered]] = {}
+
+
+def _lowered(tool: Tool, style: StyleName, additional: Additional) -> Lowered:
+    """``lower`` for a tool, remembered by the tool object: catalogues change around the same tools, request after request."""
+    key = (id(tool), style, additional)
+    found = _memo.get(key)
+    if found is None:
+        if len(_memo) >= _KEPT:
+            _memo.clear()
+        found = _memo[key] = (tool, lower(tool.parameters, style, additional))  # the tool is kept, so its id is not given away
+    return found[1]
+
+
+def _start(entries: Mapping[str, Node], style: StyleName) -> State:
+    """The state before the first byte of a reply with these alternatives (name → node after the name)."""
+    if not entries:
+        raise UnsatisfiableRoute("nothing is offered: no tool is left and there is no terminal")
+    opening = lit(b'{"tool"' + STYLES[style].colon)
+    start = cons(seq(opening, tree((_name(name), node) for name, node in entries.items())), END)
+    if start is None:
+        raise UnsatisfiableRoute("the shortest reply nests too deep")
+    return start
+
+
+def _name(name: str) -> bytes:
+    return encode_basestring(name).encode()
+
+
+def _check_style(style: str) -> None:
+    if style not in STYLES:
+        raise SchemaError(f"style {style!r} is not one of {', '.join(STYLES)}")
