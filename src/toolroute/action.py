@@ -11,7 +11,8 @@ from .engine.decode import Step
 
 
 class Score(NamedTuple):
-    """How a choice was scored. Natural-log units: ``logprob`` of the whole name, ``prior`` under a request without content (None: not taken).
+    """How a choice was scored. Natural-log units: ``logprob`` of the whole name, ``prior`` under a request without content (None:
+    not taken).
 
     ``probability``: among the choices, by the score that picks (a softmax; not calibrated).
     """
@@ -24,9 +25,9 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Usage:
-    """Counts. ``prompt_tokens``: of the final prompt; ``reused_tokens``: of those, not evaluated again; ``forced_tokens`` + ``decided_tokens``: the reply;
-    ``scored_tokens``: rows spent on scoring names; ``model_steps``: calls of the model in all, of which ``prompt_steps`` read prompts;
-    ``overrides``: decisions in which the model's own best token was not allowed."""
+    """Counts. ``prompt_tokens``: of the final prompt; ``reused_tokens``: of those, not evaluated again; ``forced_tokens`` +
+    ``decided_tokens``: the reply; ``scored_tokens``: rows spent on scoring names; ``model_steps``: calls of the model in all, of
+    which ``prompt_steps`` read prompts; ``overrides``: decisions in which the model's own best token was not allowed."""
 
     prompt_tokens: int = 0
     reused_tokens: int = 0
@@ -44,8 +45,9 @@ class Usage:
 
 @dataclass(frozen=True)
 class Timings:
-    """Seconds. ``compile``: catalogue to route; ``prompt``: rendering, tokenising and evaluating prompts; ``score``: scoring names; ``decode``: model steps of
-    the reply; ``mask``: forced runs; ``choose``: verifying, masks and choosing; ``parse``: reading and validating the reply; ``total``: all of it."""
+    """Seconds. ``compile``: catalogue to route; ``prompt``: rendering, tokenising and evaluating prompts; ``score``: scoring names;
+    ``decode``: model steps of the reply; ``mask``: forced runs; ``choose``: verifying, masks and choosing; ``parse``: reading and
+    validating the reply; ``total``: all of it."""
 
     compile: float = 0.0
     prompt: float = 0.0
@@ -61,9 +63,10 @@ class Timings:
 class Action:
     """What the model chose.
 
-    ``tool``: a tool's or a terminal's name; ``arguments``: valid for the tool's schema (None for a bare terminal, or a reply that was cut); ``text``: the
-    reply; ``stop_reason``: ``"complete"`` or ``"cap"``; ``complete``: False where the cap changed the reply: such an action must not be executed;
-    ``confidence``: fitted probability that a tool should be called (None without a fitted gate); ``steps``: token by token, where asked for.
+    ``tool``: a tool's or a terminal's name; ``arguments``: valid for the tool's schema (None for a bare terminal, or a reply that
+    was cut); ``text``: the reply; ``stop_reason``: ``"complete"`` or ``"cap"``; ``complete``: False where the cap changed the
+    reply: such an action must not be executed; ``confidence``: fitted probability that a tool should be called (None without a
+    fitted gate); ``steps``: token by token, where asked for.
     """
 
     tool: str | None

@@ -1,8 +1,8 @@
 """The words around a request: how a model is told what it may choose.
 
-The system text holds everything that depends on the catalogue only, so that its tokens are reused from request to request; the request comes last. The
-instruction carries one line of examples, a call and two hand-offs: it is the one part of the wording whose effect was larger than the
-noise when prompts were compared.
+The system text holds everything that depends on the catalogue only, so that its tokens are reused from request to request; the
+request comes last. The instruction carries one line of examples, a call and two hand-offs: it is the one part of the wording whose
+effect was larger than the noise when prompts were compared.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def system_text(catalogue: Catalogue, terminals: Sequence[Terminal], docs: Docs,
     bare = [end.name for end in terminals if end.bare]
     if bare:
         none = reply({"tool": bare[0]})
-        lines.append(f"Answer with one line of JSON: {form} to use a tool that does what the user asks, or {none} if no tool in the list fits.")
+        use = f"{form} to use a tool that does what the user asks"
+        lines.append(f"Answer with one line of JSON: {use}, or {none} if no tool in the list fits.")
         lines.append(f'Examples: "What is 3 times 4?" -> {call}; "Hello, how are you?" -> {none}; "Tell me a joke" -> {none}')
     else:
         lines.append(f"Answer with one line of JSON: {form}")

@@ -1,11 +1,12 @@
 """Catalogue + engine → action.
 
-A request goes through four stages. *Offer*: the catalogue (read anew for every request where it is a callable) and ``tool_choice`` give the route. *Decide*: which
-alternative, by scoring whole names (the default) or greedily. *Write*: the rest of the reply under the mask, for the decided tool with its documentation in
-the prompt. *Check*: the reply is parsed strictly and its arguments validated, whatever wrote it.
+A request goes through four stages. *Offer*: the catalogue (read anew for every request where it is a callable) and ``tool_choice``
+give the route. *Decide*: which alternative, by scoring whole names (the default) or greedily. *Write*: the rest of the reply under
+the mask, for the decided tool with its documentation in the prompt. *Check*: the reply is parsed strictly and its arguments
+validated, whatever wrote it.
 
-The prompt begins with what depends on the catalogue only, so its tokens are evaluated once and reused. Nothing is ever cut to fit: a prompt and
-cap that exceed the context are refused with both numbers.
+The prompt begins with what depends on the catalogue only, so its tokens are evaluated once and reused. Nothing is ever cut to fit:
+a prompt and cap that exceed the context are refused with both numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .errors import ContextOverflow, ReplyRejected, ToolChoiceError
 from .mask import Matcher
 from .prompts import CONTENT_FREE, Message, as_messages, full_messages, late_text, system_text
 from .route import parse_route, tool_parameters_doc
-from .route.schema import Terminals
+from .route.terminal import Terminals
 from .route.validate import argument_validator
 from .schema import Route, compile_route
 from .schema.lower import StyleName
@@ -38,8 +39,8 @@ DocsChoice = Literal["auto", "late", "full", "signatures", "schemas"]
 OnCap = Literal["complete", "stop"]
 
 FULL_DOCS_TOKENS: Final = 256
-"""With ``docs="auto"``: the tokens that all parameter documentation may add to the reused prefix (count); beyond it, only the chosen tool's is
-added, after the decision. About what two or three requests spend on reading late documentation."""
+"""With ``docs="auto"``: the tokens that all parameter documentation may add to the reused prefix (count); beyond it, only the
+chosen tool's is added, after the decision. About what two or three requests spend on reading late documentation."""
 
 _ROUTES_KEPT: Final = 8
 
@@ -62,11 +63,12 @@ class _Offer:
 class Router:
     """Routes requests with one engine.
 
-    ``catalogue``: tools, or a callable that gives them for each request; ``cap``: most tokens of a reply; ``terminals``: how a request may end without a tool;
-    ``decide``: ``"score"`` whole names or ``"greedy"``; ``docs``: where parameter documentation stands: ``"full"`` in the catalogue's prompt, ``"late"`` for the chosen tool
-    after the decision, ``"auto"`` the cheaper of the two, ``"signatures"`` nowhere, ``"schemas"`` full JSON Schemas; ``gate``: decides call or no call (None: none,
-    ``"fitted"``: the one shipped for this model); ``on_cap``: ``"complete"`` closes the reply within the cap, ``"stop"`` cuts it there; ``temperature``, ``top_k``, ``top_p``,
-    ``seed``: of the arguments (greedy by default). Not thread-safe: one request at a time.
+    ``catalogue``: tools, or a callable that gives them for each request; ``cap``: most tokens of a reply; ``terminals``: how a
+    request may end without a tool; ``decide``: ``"score"`` whole names or ``"greedy"``; ``docs``: where parameter documentation
+    stands: ``"full"`` in the catalogue's prompt, ``"late"`` for the chosen tool after the decision, ``"auto"`` the cheaper of the
+    two, ``"signatures"`` nowhere, ``"schemas"`` full JSON Schemas; ``gate``: decides call or no call (None: none, ``"fitted"``: the
+    one shipped for this model); ``on_cap``: ``"complete"`` closes the reply within the cap, ``"stop"`` cuts it there;
+    ``temperature``, ``top_k``, ``top_p``, ``seed``: of the arguments (greedy by default). Not thread-safe: one request at a time.
     """
 
     def __init__(
@@ -121,7 +123,8 @@ class Router:
         route = compile_route(catalogue, self.terminals, self.style)
         catalogue = catalogue.only(route.names) if len(route.names) != len(catalogue) else catalogue
         docs = self._docs(route)
-        offer = _Offer(catalogue, route, docs, system_text(catalogue, route.terminals, "signatures" if docs == "late" else docs, self.style), {})
+        system = system_text(catalogue, route.terminals, "signatures" if docs == "late" else docs, self.style)
+        offer = _Offer(catalogue, route, docs, system, {})
         same = next((old for _, old in self._offers.values() if old.system == offer.system and old.route.choices == route.choices), None)
         if same is not None:
             offer.priors = same.priors
@@ -195,11 +198,12 @@ class Router:
     ) -> Action:
         """The next action for ``request``: a text, or chat messages (role and content, the last one the one to act on).
 
-        ``tool_choice``: ``"auto"``, ``"required"`` (a tool), ``"none"`` (a terminal), a tool's name, or OpenAI's object for one; ``cap``: for this request; ``detail``: keep the reply
-        token by token in ``action.steps``; ``on_step``: called with each token as it is taken.
+        ``tool_choice``: ``"auto"``, ``"required"`` (a tool), ``"none"`` (a terminal), a tool's name, or OpenAI's object for one;
+        ``cap``: for this request; ``detail``: keep the reply token by token in ``action.steps``; ``on_step``: called with each
+        token as it is taken.
 
-        Raises ``ToolChoiceError``, ``CapTooSmall``, ``ContextOverflow``, ``ReplyRejected`` (an ``after`` keyword refused the finished reply), ``EngineError``, and what the
-        catalogue raises.
+        Raises ``ToolChoiceError``, ``CapTooSmall``, ``ContextOverflow``, ``ReplyRejected`` (an ``after`` keyword refused the
+        finished reply), ``EngineError``, and what the catalogue raises.
         """
         return _Request(self, request, tool_choice, self.cap if cap is None else cap, detail, on_step).run()
 
@@ -386,7 +390,8 @@ class _Request:
         )
 
     def _validate(self, name: str | None, arguments: dict[str, Any] | None, text: str, cut: bool) -> None:
-        """The check that runs on every reply, whatever the mask knew. A cut reply is reported as cut, which forbids its execution anyway."""
+        """The check that runs on every reply, whatever the mask knew. A cut reply is reported as cut, which forbids its execution
+        anyway."""
         holder = next((tool for tool in self.route.tools if tool.name == name), None)
         if holder is None:
             end = next((end for end in self.route.terminals if end.name == name), None)

@@ -5,16 +5,14 @@ Exit codes: 0 done, 2 wrong usage, 3 any `RouteError` (one line on stderr).
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
+from toolroute.cli.common import reported
 from toolroute.engine.fetch import get_model
 from toolroute.engine.models import KnownModel, known_models, resolve_model
-from toolroute.errors import RouteError
 
 app = typer.Typer(name="models", help="List, fetch and find models.", no_args_is_help=True)
 
@@ -22,20 +20,10 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Name = Annotated[str, typer.Argument(help="A name from the list, or a path to a GGUF file.")]
 
 
-@contextlib.contextmanager
-def _reported() -> Iterator[None]:
-    """A `RouteError` becomes one line on stderr and exit code 3."""
-    try:
-        yield
-    except RouteError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(3) from error
-
-
 @app.command("list")
 def list_models(as_json: Json = False) -> None:
     """Show the known models."""
-    with _reported():
+    with reported():
         models = known_models().values()
         if as_json:
             typer.echo(json.dumps([_facts(model) for model in models], indent=2))
@@ -50,7 +38,7 @@ def list_models(as_json: Json = False) -> None:
 @app.command("get")
 def get(name: Name, as_json: Json = False) -> None:
     """Fetch a model into the cache, and print where it is."""
-    with _reported():
+    with reported():
         known = known_models()
         path = get_model(known[name]) if name in known else resolve_model(name, download=False)
         typer.echo(json.dumps({"name": name, "path": str(path)}) if as_json else str(path))
@@ -59,7 +47,7 @@ def get(name: Name, as_json: Json = False) -> None:
 @app.command("path")
 def path_of(name: Name, as_json: Json = False) -> None:
     """Print where a model is; fails if it is not here."""
-    with _reported():
+    with reported():
         path = resolve_model(name, download=False)
         typer.echo(json.dumps({"name": name, "path": str(path)}) if as_json else str(path))
 

@@ -122,7 +122,8 @@ class Context:
         if not pointer:
             raise EngineError(f"llama.cpp has no logits for row {index}")
         address = ctypes.addressof(pointer.contents)
-        return np.ndarray((self._shape.n_vocab,), np.float32, buffer=memoryview(self._row.from_address(address)))
+        row: Logits = np.ndarray((self._shape.n_vocab,), np.float32, buffer=memoryview(self._row.from_address(address)))
+        return row
 
     def score(
         self, group: Group, branches: Sequence[Sequence[int]], found: Sequence[npt.NDArray[np.float64]], start: int

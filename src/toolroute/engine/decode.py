@@ -1,8 +1,8 @@
 """The decode loop: the model is asked only where there is a decision.
 
-Forced text is never sampled. It is tokenised, taken, and rides in the batch of the tokens before it; the first forced run rides in the prompt's last
-batch. A token that was decided is evaluated only when another decision needs its logits, so nothing is evaluated after the last decision, and a
-reply that is all forced costs no step beyond the prompt's.
+Forced text is never sampled. It is tokenised, taken, and rides in the batch of the tokens before it; the first forced run rides in
+the prompt's last batch. A token that was decided is evaluated only when another decision needs its logits, so nothing is evaluated
+after the last decision, and a reply that is all forced costs no step beyond the prompt's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .sampler import Sampler, log_softmax
 
 @dataclass
 class Step:
-    """One token of a reply, for ``--explain`` and streams. ``allowed``, ``probability``: of a decided token, where asked for; ``seconds``: its cost."""
+    """One token of a reply, for ``--explain`` and streams. ``allowed``, ``probability``: of a decided token, where asked for;
+    ``seconds``: its cost."""
 
     token: int
     text: bytes

@@ -1,9 +1,10 @@
 """When to call a tool at all: a gate fitted per model and prompt.
 
-Two margins tell a call from no call: how far the best tool is above the best terminal in plain log-probability, and how far in prior-corrected
-log-probability (the score minus the score under a request without content). Neither is enough alone: the plain one carries the model's
-prejudice, the corrected one its catalogue's size. The gate is a line in the plane of the two, fitted by logistic regression on labelled requests
-(``benchmarks/fit_gates.py``); which score picks the tool is chosen on the same data. A model without a fitted gate has none, and the router says so.
+Two margins tell a call from no call: how far the best tool is above the best terminal in plain log-probability, and how far in
+prior-corrected log-probability (the score minus the score under a request without content). Neither is enough alone: the plain one
+carries the model's prejudice, the corrected one its catalogue's size. The gate is a line in the plane of the two, fitted by
+logistic regression on labelled requests (``benchmarks/fit_gates.py``); which score picks the tool is chosen on the same data. A
+model without a fitted gate has none, and the router says so.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Choosing the next token from a row of logits and what the reply allows.
 
-Greedy verifies first: the best token of the row is tried, and only where the reply refuses it is a mask built. Sampling has one order: mask,
-temperature, top-k, top-p, draw. The mask comes first, so ``top_k=1`` is the best *allowed* token and no filter can leave nothing. There is no
-repetition penalty: it would fall on structure, where repeating is right.
+Greedy verifies first: the best token of the row is tried, and only where the reply refuses it is a mask built. Sampling has one
+order: mask, temperature, top-k, top-p, draw. The mask comes first, so ``top_k=1`` is the best *allowed* token and no filter can
+leave nothing. There is no repetition penalty: it would fall on structure, where repeating is right.
 
 A row with NaN or +inf is refused: an argmax over it would mean nothing, and must not be acted on.
 """
@@ -27,7 +27,8 @@ class Choice(NamedTuple):
 
 
 class Sampler:
-    """How tokens are chosen. ``temperature`` 0: greedy; ``top_k`` 0 and ``top_p`` 1: no filter; ``seed``: of the draws (None: not repeatable)."""
+    """How tokens are chosen. ``temperature`` 0: greedy; ``top_k`` 0 and ``top_p`` 1: no filter; ``seed``: of the draws (None: not
+    repeatable)."""
 
     def __init__(self, temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int | None = None) -> None:
         if temperature < 0 or top_k < 0 or not 0 < top_p <= 1:
@@ -52,10 +53,7 @@ class Sampler:
         if self.temperature == 0 and allowed:
             return Choice(best, False, False)
         language = matcher.language_mask()
-        if self.temperature == 0:
-            token = self._best(matcher, language, logits)
-        else:
-            token = self._draw(language, logits)
+        token = self._best(matcher, language, logits) if self.temperature == 0 else self._draw(language, logits)
         if not matcher.allows(token):
             # The cap refuses it: now the exact mask under the cap is worth its cost.
             capped = True

@@ -1,8 +1,8 @@
 """Scoring whole names: how likely is each choice, and how likely was it anyway?
 
-A small model that writes a name token by token answers ``none``, or one favourite name, whatever it is asked. Scored as whole names, and set against the
-scores under a request without content (the *prior*), the same model knows better. Every candidate text is a sequence of its own over the shared
-prefix, all in one batch, so a decision costs one model step after the prompt's.
+A small model that writes a name token by token answers ``none``, or one favourite name, whatever it is asked. Scored as whole
+names, and set against the scores under a request without content (the *prior*), the same model knows better. Every candidate text
+is a sequence of its own over the shared prefix, all in one batch, so a decision costs one model step after the prompt's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from .protocol import Engine
 
 
 class NameScores(NamedTuple):
-    """Sums of log-probabilities (natural log) by name, and what they cost. ``tokens``: scored beyond the prompt; ``seconds``: in the model."""
+    """Sums of log-probabilities (natural log) by name, and what they cost. ``tokens``: scored beyond the prompt; ``seconds``: in
+    the model."""
 
     sums: dict[str, float]
     reused: int
@@ -27,8 +28,8 @@ class NameScores(NamedTuple):
 def score_names(engine: Engine, prompt: Sequence[int], stems: Mapping[str, str]) -> NameScores:
     """The log-probability of each stem after ``prompt``.
 
-    ``stems``: the text of the reply, by name, up to the point that tells it from every other. The history is left at the prompt and what all stems
-    share. Raises ``EngineError`` where two stems have the same tokens.
+    ``stems``: the text of the reply, by name, up to the point that tells it from every other. The history is left at the prompt and
+    what all stems share. Raises ``EngineError`` where two stems have the same tokens.
     """
     branches = {name: engine.tokenize(text) for name, text in stems.items()}
     shortest = min(branches.values(), key=len)

@@ -17,21 +17,21 @@ def advance(state: State, data: bytes) -> State | None:
     while i < n:
         node = state.node
         if node.__class__ is Lit:
-            text: bytes = node.text  # type: ignore[attr-defined]
+            text: bytes = node.text
             size = min(len(text), n - i)
             if data[i : i + size] != text[:size]:
                 return None
             i += size
             after = state.k if size == len(text) else cons(lit(text[size:]), state.k)
         elif node.__class__ is Body and (run := _PLAIN_RUN.match(data, i)) is not None:
-            count, high = run.end() - i, node.high  # type: ignore[attr-defined]
+            count, high = run.end() - i, node.high
             if high is not None and count > high:
                 return None
             i = run.end()
-            after = cons(node.shorter(count), state.k)  # type: ignore[attr-defined]
-        elif node.__class__ is KeyBody and node.inner is END and (run := _PLAIN_RUN.match(data, i)) is not None:  # type: ignore[attr-defined]
+            after = cons(node.shorter(count), state.k)
+        elif node.__class__ is KeyBody and node.inner is END and (run := _PLAIN_RUN.match(data, i)) is not None:
             i = run.end()
-            after = node.longer(run.group(), END, state.k)  # type: ignore[attr-defined]
+            after = node.longer(run.group(), END, state.k)
         else:
             after = state.step(data[i])
             i += 1
@@ -53,7 +53,7 @@ def forced(state: State) -> tuple[bytes, State]:
     while True:
         node = state.node
         if node.__class__ is Lit:
-            out += node.text  # type: ignore[attr-defined]
+            out += node.text
             state = state.k
             continue
         view = state.view

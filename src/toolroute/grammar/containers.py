@@ -325,7 +325,7 @@ def resolve(root: Node) -> None:
     while changed:
         changed = False
         for node in order:
-            best = node.least(lambda n: found[n] if n in found else n.best)
+            best = node.least(lambda n: found.get(n, n.best))
             if best != found[node]:
                 found[node], changed = best, True
     for node, best in found.items():

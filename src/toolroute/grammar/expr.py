@@ -146,17 +146,18 @@ def cons(node: Node, k: State) -> State | None:
     best = node.best
     if best is None or best[1] + k.depth > MAX_DEPTH:
         return None
-    kind = node.__class__
-    if kind is Lit:
-        if not node.text:  # type: ignore[attr-defined]
+    if node.__class__ is Lit:
+        if not node.text:
             return k
         if k.node.__class__ is Lit:
-            return cons(intern(Lit, node.text + k.node.text), k.k)  # type: ignore[attr-defined]
-    elif kind is Seq:
-        state: State | None = k
-        for part in reversed(node.nodes):  # type: ignore[attr-defined]
-            if (state := cons(part, state)) is None:
+            return cons(intern(Lit, node.text + k.node.text), k.k)
+    elif node.__class__ is Seq:
+        state = k
+        for part in reversed(node.nodes):
+            before = cons(part, state)
+            if before is None:
                 return None
+            state = before
         return state
     key = (node, k)
     found: State | None = _table.get(key)
@@ -172,7 +173,7 @@ def union(states: Iterable[State]) -> State:
     flat: dict[State, None] = {}
     for state in states:
         if state.node.__class__ is Alt:
-            flat.update(dict.fromkeys(state.node.states))  # type: ignore[attr-defined]
+            flat.update(dict.fromkeys(state.node.states))
         else:
             flat[state] = None
     if len(flat) == 1:

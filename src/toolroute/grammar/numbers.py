@@ -77,7 +77,7 @@ def digits(windows: list[Window]) -> Node:
         windows.pop()
     if not windows:
         return NEVER
-    return EMPTY if len(windows) == 1 else intern(Digits, tuple(windows))  # type: ignore[no-any-return]
+    return EMPTY if len(windows) == 1 else intern(Digits, tuple(windows))
 
 
 def _natural(low: int, high: int) -> Node:

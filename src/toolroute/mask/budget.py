@@ -1,8 +1,9 @@
 """Which tokens leave room to finish.
 
-The test is per state after the token: does its closing sequence fit in the tokens that will be left? A byte is at most a token where the
-closing text can be spelled at all, so the byte length is tried first and settles nearly every case; only near the cap is anything tokenised. Inside a
-string the thousands of tokens that stay there lead to the same few states (same continuation, so many code points fewer), which are tested once each.
+The test is per state after the token: does its closing sequence fit in the tokens that will be left? A byte is at most a token
+where the closing text can be spelled at all, so the byte length is tried first and settles nearly every case; only near the cap is
+anything tokenised. Inside a string the thousands of tokens that stay there lead to the same few states (same continuation, so many
+code points fewer), which are tested once each.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def within(table: MaskTable, entry: Entry, budget: int, first: int | None) -> To
                 arrays.extend(_inside(table, member, budget))
         keep.clear()
         if not all(isinstance(member.node, Body) for member in _wide(state)):
-            test([t for dense_table, limit in mask.dense for t in dense_table.by_need[: dense_table.starts[min(limit, dense_table.longest) + 1]].tolist()])
+            test(mask.ids().tolist())
             arrays.append(np.array(keep, np.int32))
     return TokenMask(table.vocabulary.size, np.unique(np.concatenate(arrays)))
 

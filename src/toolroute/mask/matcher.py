@@ -1,9 +1,10 @@
 """One reply under way: a route, a vocabulary and a cap. No model, no clock, no I/O.
 
-The cap is hard, and the reply is complete within it. For every state a *closing sequence* is known, the tokens of its shortest completion.
-With ``r`` tokens left, a token is allowed only if the closing sequence after it fits in ``r − 1``. That holds at the start (or ``CapTooSmall``), and
-the first token of the current closing sequence always keeps it, so there is always an allowed token and every reply ends complete. A fresh
-closing sequence may be longer than what is left of the one before; the shorter of the two is kept, which is what makes the invariant hold.
+The cap is hard, and the reply is complete within it. For every state a *closing sequence* is known, the tokens of its shortest
+completion. With ``r`` tokens left, a token is allowed only if the closing sequence after it fits in ``r − 1``. That holds at the
+start (or ``CapTooSmall``), and the first token of the current closing sequence always keeps it, so there is always an allowed token
+and every reply ends complete. A fresh closing sequence may be longer than what is left of the one before; the shorter of the two is
+kept, which is what makes the invariant hold.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class HasStart(Protocol):
 class Matcher:
     """The state of one reply.
 
-    ``cap``: tokens the reply may have, forced ones included, its end token not (None: no cap); ``tokenize``: the model's own tokenizer (bytes → ids), used for
-    forced runs. Raises ``CapTooSmall`` with the number needed, and ``VocabularyError`` where the vocabulary cannot spell the shortest reply.
+    ``cap``: tokens the reply may have, forced ones included, its end token not (None: no cap); ``tokenize``: the model's own
+    tokenizer (bytes → ids), used for forced runs. Raises ``CapTooSmall`` with the number needed, and ``VocabularyError`` where the
+    vocabulary cannot spell the shortest reply.
     """
 
     def __init__(self, route: HasStart, vocabulary: Vocabulary, cap: int | None = None, tokenize: Tokenize | None = None) -> None:

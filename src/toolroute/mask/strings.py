@@ -1,9 +1,10 @@
 """String bodies against a whole vocabulary, prepared once.
 
-Inside a string nearly every token is allowed, so walking the trie would touch all of it. Instead each token is read once, as if it stood
-inside an unbounded string, and falls into one of three classes: it stays *inside* (with the number of code points it needs), it *leaves* through the
-closing quote (with the bytes after it), or it cannot stand there. A body's mask is then: inside tokens that its length bound admits, plus the
-leaving tokens whose rest the continuation accepts. The rests are a few hundred strings, sorted, walked like a small vocabulary.
+Inside a string nearly every token is allowed, so walking the trie would touch all of it. Instead each token is read once, as if it
+stood inside an unbounded string, and falls into one of three classes: it stays *inside* (with the number of code points it needs),
+it *leaves* through the closing quote (with the bytes after it), or it cannot stand there. A body's mask is then: inside tokens that
+its length bound admits, plus the leaving tokens whose rest the continuation accepts. The rests are a few hundred strings, sorted,
+walked like a small vocabulary.
 
 The same reading is needed for tokens that *enter* a string (``": "Os``): the part after the quote, for the range of tokens with that
 beginning. Those tables are made when first asked for and kept.
@@ -31,9 +32,9 @@ _SPECIAL = re.compile(rb'[\x00-\x1f"\\]')
 class Reading(NamedTuple):
     """Tokens read as string text from some depth on. Positions are positions in ``Vocabulary.texts``.
 
-    ``inside``, ``needs``: tokens that stay inside and the code points each needs (one under way counts); ``rests``: the distinct bytes after a
-    closing quote, sorted; ``leaving[i]``, ``before[i]``: the tokens with ``rests[i]`` and their code points before the quote; ``partial``: those
-    of ``inside`` that end within a character.
+    ``inside``, ``needs``: tokens that stay inside and the code points each needs (one under way counts); ``rests``: the distinct
+    bytes after a closing quote, sorted; ``leaving[i]``, ``before[i]``: the tokens with ``rests[i]`` and their code points before
+    the quote; ``partial``: those of ``inside`` that end within a character.
     """
 
     inside: Ints

@@ -1,8 +1,8 @@
 """Masks, steps and forced runs of states over one vocabulary, each computed once.
 
-Everything here is keyed by the state *object*. States are residuals shared by all routes that reach them, so what one request computed serves the
-next, also when tools were added, dropped or narrowed in between; nothing is ever invalidated. Memory is bounded by keeping two generations:
-a look-up moves an entry into the young one, and when that is full the old one is dropped.
+Everything here is keyed by the state *object*. States are residuals shared by all routes that reach them, so what one request
+computed serves the next, also when tools were added, dropped or narrowed in between; nothing is ever invalidated. Memory is bounded
+by keeping two generations: a look-up moves an entry into the young one, and when that is full the old one is dropped.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ class MaskTable:
             longest = self.string_table(node.strict).longest + 1
             high = None if node.high is None or node.high >= longest else node.high
             low = min(node.low, longest)
-            if (low, high) != (node.low, node.high) and (shared := cons(body(low, high, node.strict), state.k)) is not state and shared is not None:
+            shared = cons(body(low, high, node.strict), state.k)
+            if shared is not None and shared.node is not node:
                 return self.mask(self.entry(shared))
         return self.fresh(state)
 
@@ -162,10 +163,7 @@ class MaskTable:
         if not rests:
             return []
         node = leaf.node
-        if isinstance(node, KeyBody):
-            after = cons(node.members.after(node.prefix), leaf.k)
-        else:
-            after = leaf.k
+        after = cons(node.members.after(node.prefix), leaf.k) if isinstance(node, KeyBody) else leaf.k
         if after is None:
             return []
         live: list[int] = [] if rests[0] else [0]

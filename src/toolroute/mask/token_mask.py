@@ -1,8 +1,8 @@
 """A set of allowed tokens, stored in the form that is cheapest for it.
 
-Most states allow a handful of tokens: a sorted array of ids. A state within a string allows nearly all: then the mask is the prepared table of
-the vocabulary's string tokens (shared, see ``strings``) cut at a length, plus a few ids of its own. A row of logits is never copied: choosing
-gathers over a sparse mask, and writes −inf in place over the few tokens outside a dense one.
+Most states allow a handful of tokens: a sorted array of ids. A state within a string allows nearly all: then the mask is the
+prepared table of the vocabulary's string tokens (shared, see ``strings``) cut at a length, plus a few ids of its own. A row of
+logits is never copied: choosing gathers over a sparse mask, and writes −inf in place over the few tokens outside a dense one.
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ class TokenMask:
         return np.unique(np.concatenate([self.extra, *inside]))
 
     def __len__(self) -> int:
+        if len(self.dense) == 1:
+            table, limit = self.dense[0]
+            return int(table.starts[min(limit, table.longest) + 1]) + int((table.needs[self.extra] > limit).sum())
         return len(self.ids())
 
     def bitmask(self) -> npt.NDArray[np.uint32]:

@@ -1,8 +1,8 @@
 """States against sorted texts: which of them keep a state live.
 
-The texts are sorted, so those that share a prefix are a range, and a walk goes down only through bytes that are live in the state: a literal
-state visits a handful of ranges however large the vocabulary is. Wide leaves (string bodies) would visit nearly everything; they are handed to
-the caller, which has them ready (``strings``).
+The texts are sorted, so those that share a prefix are a range, and a walk goes down only through bytes that are live in the state:
+a literal state visits a handful of ranges however large the vocabulary is. Wide leaves (string bodies) would visit nearly
+everything; they are handed to the caller, which has them ready (``strings``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _ONE_BY_ONE = 4  # ranges up to this size are tried text by text: cheaper than b
 def walk(texts: list[bytes], state: State, low: int, high: int, prefix: bytes, found: list[int], wide: Wide) -> None:
     """Append to ``found`` the positions in ``low``..``high`` whose text after ``prefix`` keeps ``state`` live (some perhaps twice).
 
-    All those texts start with ``prefix`` and are longer. ``wide(leaf, low, high, depth)`` is called for every wide leaf instead of walking it.
+    All those texts start with ``prefix`` and are longer. ``wide(leaf, low, high, depth)`` is called for every wide leaf instead of
+    walking it.
     """
     while True:
         if high - low <= _ONE_BY_ONE:
@@ -30,12 +31,12 @@ def walk(texts: list[bytes], state: State, low: int, high: int, prefix: bytes, f
             return
         node = state.node
         if node.__class__ is Alt:
-            for member in node.states:  # type: ignore[attr-defined]
+            for member in node.states:
                 walk(texts, member, low, high, prefix, found, wide)
             return
         if node.__class__ is not Lit:
             break
-        for byte in node.text:  # type: ignore[attr-defined]
+        for byte in node.text:
             prefix += bytes((byte,))
             low, high = _narrow(texts, prefix, low, high, found)
             if low == high:

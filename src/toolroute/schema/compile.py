@@ -11,8 +11,8 @@ from ..catalogue import Catalogue, OnError, Tool
 from ..errors import RouteError, SchemaError, UnsatisfiableRoute
 from ..grammar import END, State, accepts
 from ..grammar.expr import Node, cons, lit, seq, tree
-from ..route.schema import Terminals, offered, route_schema
-from ..route.terminal import Terminal
+from ..route.schema import offered, route_schema
+from ..route.terminal import Terminal, Terminals
 from .lower import STYLES, Additional, Lowered, StyleName, lower
 from .report import CompileReport
 
@@ -122,7 +122,7 @@ def compile_route(
     ``report.dropped``); None: as the catalogue was made. Raises ``CatalogueError``, ``SchemaError`` or ``UnsatisfiableRoute``.
     """
     _check_style(style)
-    policy: OnError = on_error or getattr(catalogue, "on_error", "raise")
+    policy: OnError = on_error or (catalogue.on_error if isinstance(catalogue, Catalogue) else "raise")
     catalogue, ends = offered(Catalogue.from_tools(catalogue, policy), terminals)
     comma, colon = STYLES[style]
     after_name = lit(comma + b'"arguments"' + colon)

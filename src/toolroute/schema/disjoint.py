@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from .check import canonical
+from ..route.numbers import canonical
 from .document import Part
 from .keywords import TYPES
 
@@ -54,9 +54,9 @@ def _required(flat: list[Part]) -> set[str]:
 
 def _forbids(flat: list[Part], name: str) -> bool:
     for _, schema, _ in flat:
-        if schema.get("properties", {}).get(name, True) is False:
-            return True
-        if schema.get("additionalProperties", True) is False and "patternProperties" not in schema and name not in schema.get("properties", ()):
+        properties = schema.get("properties", {})
+        closed = schema.get("additionalProperties", True) is False and "patternProperties" not in schema
+        if properties.get(name, True) is False or (closed and name not in properties):
             return True
     return False
 

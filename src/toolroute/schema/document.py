@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from ..errors import SchemaError, UnsupportedSchema
-from .keywords import dialect, escape, unescape
+from ..route.dialects import DEFAULT_DIALECT, dialect_name
+from .keywords import escape, unescape
 
 _NOT_SCHEMAS = ("enum", "const", "default", "examples")
 
@@ -30,16 +31,17 @@ class Part(NamedTuple):
         pointer, schema = self.pointer, self.schema
         for token in tokens:
             schema = schema[token]
-            pointer = f"{pointer}/{escape(token) if token.__class__ is str else token}"  # type: ignore[arg-type]
+            pointer = f"{pointer}/{escape(token) if token.__class__ is str else token}"
         return Part(pointer, schema)
 
 
 class Document:
-    """The root schema and what its references mean. ``draft``: 4, 6, 7, 2019 or 2020."""
+    """The root schema and what its references mean. ``dialect``: as ``route.dialects`` names it; ``draft``: 4, 6, 7, 2019 or 2020."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self.draft = dialect(root)
+        self.dialect = dialect_name(root.get("$schema", DEFAULT_DIALECT) if isinstance(root, dict) else DEFAULT_DIALECT)
+        self.draft = int(re.sub(r"\D", "", self.dialect.split("draft")[1])[:4])
         self._scanned: tuple[dict[str, str], str | None] | None = None
         self._digest: str | None = None
 

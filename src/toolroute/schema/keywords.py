@@ -7,7 +7,6 @@ meets a surprise.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -172,25 +171,3 @@ def unescape(token: str) -> str:
     """The name that a reference token of a JSON Pointer stands for."""
     return token.replace("~1", "/").replace("~0", "~")
 
-
-DIALECTS: Final = {
-    "http://json-schema.org/draft-04/schema": 4,
-    "http://json-schema.org/draft-06/schema": 6,
-    "http://json-schema.org/draft-07/schema": 7,
-    "https://json-schema.org/draft/2019-09/schema": 2019,
-    "https://json-schema.org/draft/2020-12/schema": 2020,
-}
-
-
-def dialect(schema: object) -> int:
-    """The dialect a root schema declares (2020 where it declares none).
-
-    Raises ``SchemaError`` for an unknown ``$schema``.
-    """
-    name = schema.get("$schema") if isinstance(schema, dict) else None
-    if name is None:
-        return 2020
-    found = DIALECTS.get(re.sub(r"#$", "", name)) if isinstance(name, str) else None
-    if found is None:
-        raise SchemaError(f"$schema {name!r} is not a dialect that is known here", pointer="/$schema", keyword="$schema")
-    return found

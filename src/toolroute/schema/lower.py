@@ -1,12 +1,13 @@
 """JSON Schema → expression.
 
-Theory. A place in a document is lowered as a *conjunction of parts*: the schema that stands there, what its ``$ref`` and ``allOf`` bring in, and
-what the members of an outer conjunction say about the same value. All keywords of all parts are read together, one function per JSON type,
-so siblings of ``$ref``, ``allOf`` and ``anyOf`` beside ``properties`` need no case of their own. Alternatives (``anyOf``, ``oneOf``) are
-distributed over the rest of the conjunction. A conjunction that turns up inside itself becomes a ``Reference``, so recursion costs nothing.
+Theory. A place in a document is lowered as a *conjunction of parts*: the schema that stands there, what its ``$ref`` and ``allOf``
+bring in, and what the members of an outer conjunction say about the same value. All keywords of all parts are read together, one
+function per JSON type, so siblings of ``$ref``, ``allOf`` and ``anyOf`` beside ``properties`` need no case of their own.
+Alternatives (``anyOf``, ``oneOf``) are distributed over the rest of the conjunction. A conjunction that turns up inside itself
+becomes a ``Reference``, so recursion costs nothing.
 
-Every assertion keyword that is met ends in the mask, or is noted in ``after``, or raises. What goes to ``after`` is left out of the mask,
-which then admits a superset that the finished reply is checked against.
+Every assertion keyword that is met ends in the mask, or is noted in ``after``, or raises. What goes to ``after`` is left out of the
+mask, which then admits a superset that the finished reply is checked against.
 
 Cost: linear in the schema, one call per place; alternatives in one conjunction multiply (bounded by ``MAX_PLACES``).
 """
@@ -25,7 +26,8 @@ from ..grammar.expr import EMPTY, NEVER, Node, choice, intern, lit, tree
 from ..grammar.numbers import integer, number
 from ..grammar.strings import string
 from ..route.ecma import translate
-from .check import admits, canonical
+from ..route.numbers import canonical
+from .check import admits
 from .disjoint import disjoint
 from .document import Document, Part
 from .keywords import CHECKED, ENFORCED, SHAPES, TYPES, check_shapes, escape

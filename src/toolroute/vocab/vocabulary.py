@@ -23,8 +23,9 @@ from ..errors import VocabularyError
 class Vocabulary:
     """The tokens of a model; immutable.
 
-    ``pieces``: bytes by id, ``b""`` for an id that is never allowed by its bytes; ``size``: number of ids (the width of a row of logits);
-    ``eog``: ids that end a generation; ``texts``: the distinct-or-equal pieces in byte order; ``ids``: int32 array, the id of each of ``texts``.
+    ``pieces``: bytes by id, ``b""`` for an id that is never allowed by its bytes; ``size``: number of ids (the width of a row of
+    logits); ``eog``: ids that end a generation; ``texts``: the distinct-or-equal pieces in byte order; ``ids``: int32 array, the id
+    of each of ``texts``.
     """
 
     def __init__(self, pieces: Sequence[bytes], eog: frozenset[int]) -> None:
@@ -53,9 +54,9 @@ class Vocabulary:
         if wrong:
             raise VocabularyError(f"token id {wrong[0]} is not in 0..{len(pieces) - 1}")
         hidden |= ends
-        table = [
-            b"" if piece is None or i in hidden else piece.encode() if isinstance(piece, str) else bytes(piece) for i, piece in enumerate(pieces)
-        ]
+        table = [b"" if piece is None else piece.encode() if isinstance(piece, str) else bytes(piece) for piece in pieces]
+        for i in hidden:
+            table[i] = b""
         return cls(table, ends)
 
     @property

@@ -1,0 +1,1 @@
+"""Benchmarks: one file per question. Not part of the package."""

@@ -1,0 +1,1 @@
+"""The engines that are compared, each a program of its own: ``python -m benchmarks.peers.NAME INPUTS`` writes JSON lines."""

@@ -1,0 +1,66 @@
+"""toolroute. With ``BITMASK=1`` every mask is also written out as a bit mask, the form in which the other engines give it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from benchmarks.peers.harness import Session, main
+from toolroute.grammar import expr, numbers
+from toolroute.mask import MaskTable, Matcher
+from toolroute.mask.strings import Reading
+from toolroute.schema import Route, compile_route
+from toolroute.schema import compile as compiling
+from toolroute.vocab import Vocabulary
+
+
+class Ours:
+    """The engine under test."""
+
+    def __init__(self, bitmask: bool) -> None:
+        self.bitmask = bitmask
+        self.vocabulary = Vocabulary([], frozenset())
+        self.readings: dict[bool, dict[tuple[int, int, int], Reading]] = {}
+
+    def versions(self) -> dict[str, str]:
+        import numpy
+
+        import toolroute
+
+        return {"toolroute": toolroute.__version__, "numpy": numpy.__version__}
+
+    def prepare(self, pieces: list[bytes], eog: list[int], model: str) -> None:
+        self.vocabulary = Vocabulary.from_tokens(pieces, eog)
+        table = MaskTable.of(self.vocabulary).prepare()
+        self.readings = {strict: dict(strings._readings) for strict, strings in table.strings.items()}
+
+    def forget(self) -> None:
+        """Leave what a fresh process has after ``prepare``: the vocabulary, its readings as string text, and the package's constants."""
+        old = MaskTable.of(self.vocabulary)
+        table = self.vocabulary.memo["masks"] = MaskTable(self.vocabulary)
+        table.strings = old.strings
+        for strict, strings in table.strings.items():
+            strings._readings = dict(self.readings[strict])
+        compiling._memo.clear()
+        expr._table.clear()
+        for function in (numbers.integer, numbers.number):
+            function.cache_clear()
+            function()
+
+    def compile(self, row: dict[str, Any]) -> Route:
+        return compile_route(row["tools"], style="compact")
+
+    def start(self, compiled: Route) -> Session:
+        matcher = Matcher(compiled, self.vocabulary)
+
+        def count() -> int:
+            return len(matcher.mask())
+
+        def bitmask() -> object:
+            return matcher.mask().bitmask()
+
+        return Session(bitmask if self.bitmask else matcher.mask, matcher.accept, count)
+
+
+if __name__ == "__main__":
+    main(Ours(bool(os.environ.get("BITMASK"))))

@@ -1,0 +1,5 @@
+"""``python -m toolroute``."""
+
+from .cli.main import main
+
+main()
