@@ -42,8 +42,8 @@ class Gbnf:
         self.samplers.clear()
 
     def compile(self, row: dict[str, Any]) -> bytes:
-        order = ["tool", "arguments", *(name for tool in row["tools"] for name in _names(tool["parameters"]))]
-        text: str = converter.json_schema_to_gbnf(row["schema"], prop_order=order)
+        order = dict.fromkeys(["tool", "arguments", *(name for tool in row["tools"] for name in _names(tool["parameters"]))])
+        text: str = converter.json_schema_to_gbnf(row["schema"], prop_order=list(order))
         return text.encode()
 
     def start(self, compiled: bytes) -> Session:

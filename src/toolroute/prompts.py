@@ -8,10 +8,10 @@ effect was larger than the noise when prompts were compared.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from .catalogue import Catalogue, Tool
+from .catalogue import Tool
 from .errors import RouteError
 from .route import Terminal, tool_parameters_doc, tools_section
 from .route.prompt import Docs
@@ -22,7 +22,7 @@ CONTENT_FREE: Final = "N/A"
 Message = dict[str, str]
 
 
-def system_text(catalogue: Catalogue, terminals: Sequence[Terminal], docs: Docs, style: str) -> str:
+def system_text(tools: Iterable[Tool], terminals: Sequence[Terminal], docs: Docs, style: str) -> str:
     """The system message: what may be chosen, and the form of the answer."""
     marks = (", ", ": ") if style == "spaced" else (",", ":")
 
@@ -31,7 +31,7 @@ def system_text(catalogue: Catalogue, terminals: Sequence[Terminal], docs: Docs,
 
     call = reply({"tool": "multiply", "arguments": {"a": 3, "b": 4}})
     form = reply({"tool": "NAME", "arguments": {}}).replace("{}", "{...}")
-    lines = ["You choose the next action for the user's request. Choose from this list:", tools_section(catalogue, docs, terminals), ""]
+    lines = ["You choose the next action for the user's request. Choose from this list:", tools_section(tools, docs, terminals), ""]
     bare = [end.name for end in terminals if end.bare]
     if bare:
         none = reply({"tool": bare[0]})

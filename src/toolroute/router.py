@@ -42,7 +42,7 @@ FULL_DOCS_TOKENS: Final = 256
 """With ``docs="auto"``: the tokens that all parameter documentation may add to the reused prefix (count); beyond it, only the
 chosen tool's is added, after the decision. About what two or three requests spend on reading late documentation."""
 
-_ROUTES_KEPT: Final = 8
+_OFFERS_KEPT: Final = 8
 
 
 class UnfittedGateWarning(UserWarning):
@@ -53,7 +53,7 @@ class UnfittedGateWarning(UserWarning):
 class _Offer:
     """What one catalogue means for one router."""
 
-    catalogue: Catalogue
+    given: Catalogue
     route: Route
     docs: Literal["late", "full", "signatures", "schemas"]
     system: str
@@ -102,7 +102,7 @@ class Router:
         self.sampler = Sampler(temperature, top_k, top_p, seed)
         self._gate = gate
         self._catalogue = catalogue
-        self._offers: dict[int, tuple[Catalogue, _Offer]] = {}
+        self._offers: list[_Offer] = []
         if not callable(catalogue):
             self._catalogue = catalogue if isinstance(catalogue, Catalogue) else Catalogue.from_tools(catalogue)
             self._offer()
@@ -117,20 +117,16 @@ class Router:
     def _offer(self) -> _Offer:
         given = self._catalogue() if callable(self._catalogue) else self._catalogue
         catalogue = given if isinstance(given, Catalogue) else Catalogue.from_tools(given)
-        kept = self._offers.get(id(catalogue))
-        if kept is not None:
-            return kept[1]
+        for offer in self._offers:
+            if offer.given is catalogue or offer.given == catalogue:
+                return offer
         route = compile_route(catalogue, self.terminals, self.style)
-        catalogue = catalogue.only(route.names) if len(route.names) != len(catalogue) else catalogue
         docs = self._docs(route)
-        system = system_text(catalogue, route.terminals, "signatures" if docs == "late" else docs, self.style)
-        offer = _Offer(catalogue, route, docs, system, {})
-        same = next((old for _, old in self._offers.values() if old.system == offer.system and old.route.choices == route.choices), None)
-        if same is not None:
-            offer.priors = same.priors
-        if len(self._offers) >= _ROUTES_KEPT:
-            del self._offers[next(iter(self._offers))]
-        self._offers[id(given)] = (given if isinstance(given, Catalogue) else catalogue, offer)
+        system = system_text(route.tools, route.terminals, "signatures" if docs == "late" else docs, self.style)
+        # Priors are a property of the prompt and the names, so a catalogue that changed elsewhere keeps them.
+        same = next((o for o in self._offers if o.system == system and o.route.choices == route.choices), None)
+        offer = _Offer(catalogue, route, docs, system, {} if same is None else same.priors)
+        self._offers = [*self._offers[-_OFFERS_KEPT + 1 :], offer]
         return offer
 
     def _docs(self, route: Route) -> Literal["late", "full", "signatures", "schemas"]:
@@ -181,7 +177,7 @@ class Router:
     def _reserve(self, offer: _Offer, tokens: int, cap: int) -> None:
         capacity = self.engine.reserve(tokens + cap)
         if capacity < tokens + cap:
-            sizes = ((tool.name, len(self.engine.tokenize(tool_parameters_doc(tool)))) for tool in offer.catalogue)
+            sizes = ((tool.name, len(self.engine.tokenize(tool_parameters_doc(tool)))) for tool in offer.route.tools)
             largest = sorted(sizes, key=lambda size: -size[1])[:3]
             raise ContextOverflow(prompt_tokens=tokens, cap=cap, given=capacity, largest=largest)
 
@@ -310,7 +306,7 @@ class _Request:
         return len(vocabulary.spell(self.route.only([name]).shortest)) <= self.cap
 
     def _score(self, prompt: list[int], stems: Mapping[str, str]) -> NameScores:
-        self.router._reserve(self.offer, len(prompt), max(self.cap, sum(len(stem) for stem in stems.values()) // 2))
+        self.router._reserve(self.offer, len(prompt), self.cap)
         found = score_names(self.engine, prompt, stems)
         self.reused = found.reused
         self.prompt_seconds += found.seconds_prompt

@@ -96,9 +96,7 @@ def test_an_open_interval_between_neighbours() -> None:
 
 def test_numbers_without_bounds() -> None:
     free = start(number())
-    good = ["0", "-0", "1", "-12", "1.5", "0.001", "1e5", "1E5", "1e+5", "1e-5", "1.5e10", "0e0", "0.0"]
-    assert [t for t in good if not taken(free, t)] in ([], ["-0"], ["1E5"], ["-0", "1E5"])
-    assert all(taken(free, t) for t in ("0", "1", "-12", "1.5", "0.001", "1e5", "1e+5", "1e-5", "1.5e10"))
+    assert all(taken(free, t) for t in ("0", "1", "-12", "1.5", "-0.5", "0.001", "1e5", "1e+5", "1e-5", "1.5e10"))
     for bad in ("01", "1.", ".5", "+1", "1e", "1e+", "NaN", "Infinity", "-", "--1", "1e999", "1e309", "0x1", "1e1.5"):
         assert not taken(free, bad), bad
 

@@ -13,7 +13,7 @@ import toolroute
 PACKAGE = Path(toolroute.__file__).parent
 ORDER = (
     {"errors"}, {"catalogue", "grammar", "vocab"}, {"route"}, {"schema"}, {"mask"}, {"engine"}, {"action", "prompts"}, {"router"},
-    {"agent", "select"}, {"serve"}, {"cli", "__init__", "__main__"},
+    {"agent", "select"}, {"serve"}, {"cli"}, {"__init__", "__main__"},
 )  # fmt: skip
 """Bottom to top; what stands together does not import one another. The outer faces are two steps, because the command line starts the server."""
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}

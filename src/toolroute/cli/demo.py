@@ -6,7 +6,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
 
 from ..catalogue import Catalogue
 from ..engine import LlamaEngine
@@ -86,31 +86,30 @@ def run(model: str, as_json: bool) -> None:
         warnings.simplefilter("ignore", UnfittedGateWarning)
         console.print(f"Model: {engine.name} ({engine.n_ctx_train} tokens of context trained).\n", highlight=False)
         router = Router(engine, catalogue, cap=96)
-        table = Table("request", "the model's action", "", "forced + decided", "model steps", "seconds")
         for example in EXAMPLES:
             with console.status(f"{example.request} …"):
                 action = router.route(example.request)
             right = action.tool == example.expected
             rows.append({"request": example.request, "expected": example.expected, "right": right, **action.to_dict()})
             usage = action.usage
-            table.add_row(
-                example.request,
-                action.text,
-                "[green]right tool[/]" if right else f"[red]wanted {example.expected}[/]",
-                f"{usage.forced_tokens} + {usage.decided_tokens}",
-                str(usage.model_steps),
-                f"{action.timings.total:.2f}",
+            verdict = "[green]as a person would choose[/]" if right else f"[red]a person would choose {example.expected}[/]"
+            console.print(f"[bold]{escape(example.request)}[/]  {verdict}", highlight=False)
+            console.print(f"  {escape(action.text)}", highlight=False, soft_wrap=True)
+            console.print(
+                f"  [dim]{usage.forced_tokens} tokens forced, {usage.decided_tokens} decided; {usage.model_steps} model steps; "
+                f"{usage.prompt_tokens - usage.reused_tokens} of {usage.prompt_tokens} prompt tokens read; "
+                f"{action.timings.total:.2f} s[/]\n",
+                highlight=False,
             )
     if as_json:
         write_json(rows)
         return
-    console.print(table)
     right_count = sum(row["right"] for row in rows)
     forced = sum(row["usage"]["forced_tokens"] for row in rows)
     decided = sum(row["usage"]["decided_tokens"] for row in rows)
     console.print(
-        f"{right_count} of {len(rows)} choices are what a person would choose. Every reply is a schema-valid call or none: "
-        f"the model decided {decided} of {forced + decided} tokens, the rest were forced.",
+        f"{right_count} of {len(rows)} choices are what a person would choose. All {len(rows)} replies are a schema-valid call or none, "
+        f"by construction; the model decided {decided} of {forced + decided} tokens, the rest were forced.",
         highlight=False,
     )
     console.print("Try your own: toolroute route --tools FILE.json --explain \"your request\"", highlight=False, markup=False)

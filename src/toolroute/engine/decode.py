@@ -61,6 +61,7 @@ class Decoder:
         self.limit, self.detail, self.on_step = limit, detail, on_step
         self.pending: list[int] = []
         self.tally = Tally()
+        self._waited = 0.0
 
     @property
     def stopped(self) -> bool:
@@ -91,7 +92,8 @@ class Decoder:
         """Evaluate what is pending; the logits after it."""
         started = time.perf_counter()
         row = self.engine.evaluate(self.pending)
-        self.tally.decode += time.perf_counter() - started
+        self._waited = time.perf_counter() - started
+        self.tally.decode += self._waited
         self.pending = []
         return row
 
@@ -109,8 +111,8 @@ class Decoder:
 
     def _decide(self, row: Logits) -> None:
         matcher, tally = self.matcher, self.tally
-        started = time.perf_counter()
         detail = (len(matcher.mask()), row.copy()) if self.detail else None
+        started = time.perf_counter()
         choice = self.sampler.choose(matcher, row)
         if choice.capped:
             matcher.capped = True
@@ -121,7 +123,8 @@ class Decoder:
         tally.overrides += choice.overridden
         if not matcher.is_terminated:
             self.pending.append(choice.token)
-        step = Step(choice.token, matcher.vocabulary.pieces[choice.token], False, overridden=choice.overridden, seconds=spent)
+        step = Step(choice.token, matcher.vocabulary.pieces[choice.token], False, overridden=choice.overridden)
+        step.seconds, self._waited = spent + self._waited, 0.0
         if detail is not None:
             step.allowed, step.probability = detail[0], math.exp(log_softmax(detail[1], choice.token))
         self._note(step)
