@@ -2,13 +2,15 @@
 
     python -m benchmarks.bench_mask [MODEL ...] [--limit 40] [--peer-python PATH] [--json FILE]
 
-Every engine runs in a process of its own, on one thread, over the same routes (rows of the leaderboard, drawn evenly from five categories), the
-same vocabulary (the pieces of the GGUF) and the same replies (the gold reply in compact text, in the tokens of the model's own tokenizer). Peers get
-the route as JSON Schema, with objects closed where the route closes them, and with white space switched off. What is measured is told in
-``peers/harness.py``. Rows that an engine cannot compile, or whose reply it refuses, are counted; times are over the rows that all engines did, except
-for llama.cpp's sampler, which takes milliseconds a token and gets a few rows only.
+Every engine runs in a process of its own, on one thread, over the same routes (rows of the leaderboard, drawn evenly from five
+categories), the same vocabulary (the pieces of the GGUF) and the same replies (the gold reply without white space, in the tokens of the
+model's own tokenizer). Peers get the route as JSON Schema, with objects closed where the route closes them, and with white space switched
+off. What is measured is told in ``peers/harness.py``. Rows that an engine cannot compile, or whose reply it refuses, are counted; times are
+over the rows that all engines did, except for llama.cpp's sampler, which takes milliseconds a token and gets a few rows only.
 
-An engine that is not installed is left out and named. ``--peer-python`` is the interpreter of an environment that has llguidance, xgrammar and glrmask.
+Peers give their masks as bit masks, while toolroute's are sets that a sampler uses as they are; the line "bit masks" has toolroute
+write out every mask too. An engine that is not installed is left out and named. ``--peer-python`` is the interpreter of an environment
+that has llguidance, xgrammar, glrmask and llama-cpp-python.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ from toolroute.errors import RouteError
 from toolroute.route import route_schema
 from toolroute.vocab import Vocabulary
 
+STYLES: Final[tuple[bfcl.Style, ...]] = ("compact", "spaced")
 CATEGORIES: Final = ("simple_python", "multiple", "live_simple", "live_multiple", "irrelevance")
 MODELS: Final = ("smollm2-135m", "gemma3-270m")
 MEMORY_LIMIT: Final = 80e6
@@ -92,14 +95,18 @@ def inputs(rows: Sequence[bfcl.Row], tokenize: Callable[[str], list[int]]) -> li
     """The rows as the engines get them. A row whose tools make no route schema is left out."""
     made = []
     for row in rows:
-        text = bfcl.gold_reply(row, "compact")
         try:
-            schema = route_schema(row.tools)
+            schema = json.dumps(closed(route_schema(row.tools)))
         except RouteError:
             continue
-        assert text is not None
-        made.append({"id": row.id, "tools": row.tools, "schema": json.dumps(closed(schema)), "text": text, "tokens": tokenize(text)})
+        made.append({"id": row.id, "tools": row.tools, "schema": schema, "replies": replies(row, tokenize)})
     return made
+
+
+def replies(row: bfcl.Row, tokenize: Callable[[str], list[int]]) -> Facts:
+    """The gold reply in both text forms."""
+    texts = {style: bfcl.gold_reply(row, style) for style in STYLES}
+    return {style: {"text": text, "tokens": tokenize(text)} for style, text in texts.items() if text is not None}
 
 
 def closed(schema: Any) -> Any:
@@ -108,7 +115,7 @@ def closed(schema: Any) -> Any:
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    new = {}
+    new: Facts = {}
     for key, value in schema.items():
         if key == "properties":
             new[key] = {name: closed(item) for name, item in value.items()}
@@ -144,9 +151,8 @@ def lines(module: str, arguments: Sequence[str], python: str, setting: dict[str,
     single = dict.fromkeys(("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     environment = {**os.environ, **single, **setting, "PYTHONPATH": os.pathsep.join(paths)}
     with tempfile.TemporaryFile("w+") as errors:
-        child = subprocess.Popen(
-            [python, "-m", f"benchmarks.peers.{module}", *arguments], cwd=root, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
-        )
+        command = [python, "-m", f"benchmarks.peers.{module}", *arguments]
+        child = subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
         timer = threading.Timer(timeout, child.kill)
         timer.start()
         try:
@@ -222,8 +228,9 @@ def targets(summary: Facts) -> list[tuple[str, bool]]:
                 mine, theirs = ours[key]["p50"], peers[best][key]["p50"]
                 found.append((f"{model}: {text}: {time(mine)} against {time(theirs)} ({best}), medians", mine * factor <= theirs))
         if used := facts.get("memory"):
-            text = f"{model}: vocabulary and memo ≤ {MEMORY_LIMIT / 1e6:.0f} MB: {used['traced']['used'] / 1e6:.1f} MB allocated"
-            found.append((f"{text}, {used['resident']['used'] / 1e6:.1f} MB resident", max(u["used"] for u in used.values()) <= MEMORY_LIMIT))
+            most = max(part["used"] for part in used.values())
+            sizes = f"{used['traced']['used'] / 1e6:.1f} MB allocated, {used['resident']['used'] / 1e6:.1f} MB resident"
+            found.append((f"{model}: vocabulary and memo ≤ {MEMORY_LIMIT / 1e6:.0f} MB: {sizes}", most <= MEMORY_LIMIT))
         if many := facts.get("catalogue"):
             total = many["compile"] + many["action"]
             text = f"{model}: {many['tools']:,} tools, compile and first action ≤ {time(CATALOGUE_LIMIT)}: {time(total)}"
@@ -240,15 +247,18 @@ def time(nanoseconds: float) -> str:
     return f"{nanoseconds:.0f} ns"
 
 
+_HEAD: Final = ("engine", "version", "rows (refused, failed)", "prepare", "compile", "mask, first", "mask, repeat", "accept") + (
+    ("**cold**", "**warm**", "warm + compile", "tokens allowed", "RSS prepared", "RSS peak")
+)
+
+
 def table(facts: Facts) -> str:
     """The figures of one vocabulary in Markdown."""
-    head = ("engine", "version", "rows (refused, failed)", "prepare", "compile", "mask, first", "mask, repeat", "accept")
-    head += ("**cold**", "**warm**", "warm + compile", "allowed", "RSS prepared", "RSS peak")
-    out = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    out = ["| " + " | ".join(_HEAD) + " |", "|" + " --- |" * len(_HEAD)]
     for name, figure in facts["engines"].items():
         result = facts["results"][name]
         if not figure:
-            out.append(f"| {name} |" + f" {result['stderr'] or 'no row in common'} |" + " |" * (len(head) - 2))
+            out.append(f"| {name} |" + f" {result['stderr'] or 'no row in common'} |" + " |" * (len(_HEAD) - 2))
             continue
         whole = ["/".join(time(figure[key][k]) for k in ("p50", "mean", "p99", "max")) for key in ("compile", "first", "repeat")]
         ends = ["/".join(time(figure[key][k]) for k in ("p50", "mean")) for key in ("accept", "cold", "warm", "warm_compile")]
@@ -281,7 +291,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--gbnf-rows", type=int, default=3, help="routes for llama.cpp's sampler (default: 3)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--engines", nargs="*", default=list(ENGINES), choices=list(ENGINES), metavar="ENGINE", help=", ".join(ENGINES))
-    parser.add_argument("--peer-python", default=sys.executable, help="interpreter for llguidance, xgrammar and glrmask (default: this one)")
+    parser.add_argument("--peer-python", default=sys.executable, help="interpreter that has the other engines (default: this one)")
     parser.add_argument("--timeout", type=float, default=600, help="seconds an engine may take for one vocabulary (default: 600)")
     parser.add_argument("--json", type=Path, help="file for all figures")
     return parser.parse_args(arguments)
@@ -291,7 +301,6 @@ def bench_model(name: str, rows: Sequence[bfcl.Row], given: argparse.Namespace, 
     """All engines over one vocabulary."""
     tokens = Tokens(name)
     made = inputs(rows, tokens.tokenize)
-    size = tokens.vocabulary.size
     eog = sorted(tokens.vocabulary.eog)
     results: dict[str, Facts] = {}
     bars = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -303,11 +312,14 @@ def bench_model(name: str, rows: Sequence[bfcl.Row], given: argparse.Namespace, 
             python = sys.executable if ENGINES[engine].module in _OURS_PYTHON else given.peer_python
             results[engine] = run_engine(engine, Path(folder), python, given.timeout, lambda task=task: progress.advance(task))  # type: ignore[misc]
             progress.remove_task(task)
-        facts: Facts = {"path": tokens.path.name, "size": size, "sha256": hashlib.sha256(tokens.path.read_bytes()).hexdigest(), "results": results}
+        digest = hashlib.sha256(tokens.path.read_bytes()).hexdigest()
+        facts: Facts = {"path": tokens.path.name, "size": tokens.vocabulary.size, "sha256": digest, "results": results}
         if "toolroute" in given.engines:
             facts.update(_scale(tokens, made, Path(folder), given.timeout))
     common = facts["common"] = common_rows(results)
-    facts["engines"] = {engine: figures(result, list(result["rows"]) if ENGINES[engine].few else common) for engine, result in results.items()}
+    facts["engines"] = {
+        engine: figures(result, list(result["rows"]) if ENGINES[engine].few else common) for engine, result in results.items()
+    }
     return facts
 
 
@@ -324,9 +336,7 @@ def _scale(tokens: Tokens, rows: list[Facts], folder: Path, timeout: float) -> F
 
     tools = [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in bfcl.pooled(CATALOGUE_SIZE)]
     gold = next(row for row in bfcl.load("simple_python") if bfcl.gold_reply(row) and row.tools[0] in tools)
-    text = bfcl.gold_reply(gold, "compact")
-    assert text is not None
-    runs = ask("catalogue", [{"tools": tools, "tokens": tokens.tokenize(text)}])
+    runs = ask("catalogue", [{"tools": tools, "replies": replies(gold, tokens.tokenize)}])
     middle = {key: statistics.median(run[key] for run in runs) for key in ("read", "compile", "action", "rss")}
     return {
         "memory": {"traced": ask("traced", rows)[-1], "resident": ask("resident", rows)[-1]},
@@ -354,8 +364,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print("Times are p50/mean/p99/max or p50/mean; cold, warm: one action, compile (cold only) and every mask and accept.\n")
         print(table(facts) + "\n")
         if many := facts.get("catalogue"):
-            print(f"{many['tools']:,} tools: read {time(many['read'])}, compile {time(many['compile'])}, first action {time(many['action'])}, ", end="")
-            print(f"{many['rss_first'] / 1e6:.0f} MB resident.\n")
+            times = [f"{what} {time(many[key])}" for key, what in (("read", "read"), ("compile", "compile"), ("action", "first action"))]
+            print(f"{many['tools']:,} tools: {', '.join(times)}, {many['rss_first'] / 1e6:.0f} MB resident.\n")
     for target in summary["targets"]:
         print(f"- {'met' if target['met'] else 'MISSED'}: {target['target']}")
     if given.json is not None:

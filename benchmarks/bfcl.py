@@ -1,14 +1,15 @@
 """The Berkeley Function-Calling Leaderboard: its rows, its gold replies, and its rule for what counts as right.
 
-Theory. The data is read from the wheel that its authors publish, at one version and one hash; nothing is installed or imported from it. Its
-tools are nearly JSON Schema (``dict`` for ``object``, ``float`` for ``number``, ``any`` for no type), and only the names of types are changed here.
+Theory. The data is read from the wheel that its authors publish, at one version and one hash; nothing is installed or imported from it.
+Its tools are nearly JSON Schema (``dict`` for ``object``, ``float`` for ``number``, ``any`` for no type), and only the names of types are
+changed here.
 
-An answer lists, for every argument, the values that are acceptable; ``""`` among them means that an optional argument may be left out. The values
-of an object argument are again lists of acceptable values, one level deep; what is deeper is meant literally. ``gold_reply`` writes the first
-acceptable value of each argument, in the order in which the tool declares them, so that it is a text the route admits.
+An answer lists, for every argument, the values that are acceptable; ``""`` among them means that an optional argument may be left out.
+The values of an object argument are again lists of acceptable values, one level deep; what is deeper is meant literally. ``gold_reply``
+writes the first acceptable value of each argument, in the order in which the tool declares them, so that it is a text the route admits.
 
-``matches`` is the leaderboard's rule ("AST evaluation") written anew: values are equal when they are the same JSON values, numbers by value, and
-strings after case, blanks, the characters ``,./-_*^`` and the kind of quote are taken away; ``strict`` compares strings exactly.
+``matches`` is the leaderboard's rule ("AST evaluation") written anew: values are equal when they are the same JSON values, numbers by
+value, and strings after case, blanks, the characters ``,./-_*^`` and the kind of quote are taken away; ``strict`` compares strings exactly.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ Answer = dict[str, dict[str, list[Any]]]
 
 @dataclass(frozen=True)
 class Row:
-    """One row. ``request``: the user's text where that is all there is; ``messages``: the whole first turn; ``answers``: None: no call is right."""
+    """One row.
+
+    ``request``: the user's text where that is all there is; ``messages``: the whole first turn; ``answers``: None where no call is listed.
+    """
 
     id: str
     category: str
@@ -85,7 +89,10 @@ class Row:
 
 
 def load(category: str, source: str | os.PathLike[str] | None = None) -> list[Row]:
-    """The rows of one category, in the order of the file. ``source``: see ``read``. Raises ``FileNotFoundError`` for an unknown category."""
+    """The rows of one category, in the order of the file. ``source``: see ``read``.
+
+    Raises ``FileNotFoundError`` for an unknown category.
+    """
     name = f"BFCL_v4_{category}.json"
     rows = [json.loads(line) for line in read(name, source).splitlines() if line.strip()]
     try:
@@ -108,9 +115,9 @@ def load(category: str, source: str | os.PathLike[str] | None = None) -> list[Ro
 def read(name: str, source: str | os.PathLike[str] | None = None) -> str:
     """A data file of the wheel, as text.
 
-    ``source`` (or the environment variable ``BFCL_WHEEL``): the wheel, a directory that has it, or a directory it was unpacked to; None: the
-    cache of this user, to which pip fetches the wheel once. Raises ``FileNotFoundError`` for a file that is not there, ``ValueError`` for
-    another wheel than the pinned one.
+    ``source`` (or the environment variable ``BFCL_WHEEL``): the wheel, a directory that has it, or a directory it was unpacked to; None:
+    the cache of this user, to which pip fetches the wheel once. Raises ``FileNotFoundError`` for a file that is not there, ``ValueError``
+    for another wheel than the pinned one.
     """
     place = Path(source or os.environ.get("BFCL_WHEEL") or _cache())
     inside = f"bfcl_eval/data/{name}"
@@ -211,7 +218,10 @@ def _compiles(tool: dict[str, Any]) -> bool:
 
 
 def gold_reply(row: Row, style: Style = "spaced") -> str | None:
-    """The canonical text of the right reply; None where the leaderboard's own answer does not satisfy the tool's schema, or is not one call."""
+    """The canonical text of the right reply.
+
+    None where the leaderboard's own answer does not satisfy the tool's schema, or is not one call.
+    """
     call = gold_call(row)
     if call is None:
         return None

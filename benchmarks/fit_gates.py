@@ -1,16 +1,16 @@
 """Fits the gate between calling a tool and calling none, for one model, and says how good it is on rows it was not fitted on.
 
 Theory. The decision is two questions: which tool, and whether any. For both the model gives a log-probability per name, plain and above
-what the name has under a request without content. A *row* is a request with its own catalogue. It is a **call** row (one tool is right), an
-**irrelevance** row (the leaderboard's own: no tool is right), or a **swapped** row: a call row whose right tool was replaced by one of another
-row. Swapped rows are what keeps the figures honest: the leaderboard's irrelevance rows have fewer tools than its call rows, so counting the
-tools alone would tell them apart; a swapped row has as many as its call row. Some foreign tools happen to be usable, so these negatives are a
-little noisy, in disfavour of the gate.
+what the name has under a request without content. A *row* is a request with its own catalogue. It is a **call** row (one tool is right),
+an **irrelevance** row (the leaderboard's own: no tool is right), or a **swapped** row: a call row whose right tool was replaced by one of
+another row. Swapped rows are what keeps the figures honest: the leaderboard's irrelevance rows have fewer tools than its call rows, so
+counting the tools alone would tell them apart; a swapped row has as many as its call row. Some foreign tools happen to be usable, so
+these negatives are a little noisy, in disfavour of the gate.
 
-Rows are split in halves by a hash of the call row's id (a swapped row goes with its call row). One half fits: a logistic regression on the two
-margins, every class with the same total weight, call rows only where the tool is right (calling a wrong tool is not to be learnt); the score
-that picks the tool is the better one on that half. The other half judges. *Balanced accuracy* is the mean of the share of call rows with the
-right tool called and the share of no-call rows with none called; intervals are 95 %, from a bootstrap over rows.
+Rows are split in halves by a hash of the call row's id (a swapped row goes with its call row). One half fits: a logistic regression on
+the two margins, every class with the same total weight, call rows only where the tool is right (calling a wrong tool is not to be
+learnt); the score that picks the tool is the better one on that half. The other half judges. *Balanced accuracy* is the mean of the share
+of call rows with the right tool called and the share of no-call rows with none called; intervals are 95 %, from a bootstrap over rows.
 
 The scores are kept in a JSON Lines file per model, form of documentation and prompt, so that a run that was stopped goes on where it was.
 
@@ -95,19 +95,18 @@ class Scored(NamedTuple):
 def tasks(count: int, seed: int, source: str | None) -> list[Task]:
     """About ``count`` call and irrelevance rows, in parts as ``SHARES`` says, and a swapped row after each call row.
 
-    In an order that keeps the kinds balanced wherever a run is stopped.
+    In an order that keeps the kinds balanced wherever a run is stopped; fewer rows are among more rows.
     """
-    rng = random.Random(seed)
     pools: list[list[Task]] = []
     for category, share in SHARES.items():
         rows = [row for row in load(category, source) if row.request is not None and len(json.dumps(row.tools)) <= MOST_CHARACTERS]
-        rng.shuffle(rows)
+        random.Random(f"{seed} {category}").shuffle(rows)
         wanted = round(count * share / sum(SHARES.values()))
         made: list[Task] = []
         for row in rows:
             if len(made) >= wanted * (1 if "irrelevance" in category else 2):
                 break
-            made += _tasks_of(row, rows, rng)
+            made += _tasks_of(row, rows, random.Random(f"{seed} {row.id}"))
         pools.append(made)
     ranked = [((rank + 0.5) / len(pool), order, task) for order, pool in enumerate(pools) for rank, task in enumerate(pool)]
     return [task for _, _, task in sorted(ranked, key=lambda item: item[:2])]
@@ -341,15 +340,14 @@ def judge(rows: Sequence[Scored], gate: Gate, seed: int) -> dict[str, Any]:
 def report(title: str, gate: Gate, held_out: Mapping[str, Any]) -> str:
     """The held-out figures as Markdown."""
     n = held_out["gate"]["n"]
-    several = held_out["tool_accuracy_several"]
+    several = "sum {sum:.2f}, corrected {corrected:.2f}".format(**held_out["tool_accuracy_several"])
     lines = [
         f"### {title}",
         "",
-        f"gate: {gate.plain:g} · plain + {gate.corrected:g} · corrected + {gate.bias:g} > 0, tool by {gate.tool_by}. Held out: "
-        f"{n['call']} call, {n['irrelevance']} irrelevance, {n['swapped']} swapped rows. Right tool among several: sum {several['sum']:.2f}, "
-        f"corrected {several['corrected']:.2f}.",
+        f"gate: {gate.plain:g} · plain + {gate.corrected:g} · corrected + {gate.bias:g} > 0, tool by {gate.tool_by}.",
+        f"Held out: {n['call']} call, {n['irrelevance']} irrelevance, {n['swapped']} swapped rows. Right tool among several: {several}.",
         "",
-        "| arm | call | none: irrelevance | none: swapped | balanced: irrelevance | balanced: swapped | balanced, all | AUROC: irr. / sw. |",
+        "| arm | call | none: irrelevance | none: swapped | balanced: irrelevance | balanced: swapped | balanced, all | AUROC irr./sw. |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for arm in ("greedy", "plain", "gate"):
@@ -359,10 +357,9 @@ def report(title: str, gate: Gate, held_out: Mapping[str, Any]) -> str:
         def spread(of: Mapping[str, Any]) -> str:
             return f"{of['balanced']:.3f} ({of['interval'][0]:.2f}-{of['interval'][1]:.2f})"
 
-        lines.append(
-            f"| {arm} | {got['call']:.2f} | {irrelevance['none']:.2f} | {swapped['none']:.2f} | {spread(irrelevance)} | {spread(swapped)} | "
-            f"{spread(got)} | {irrelevance['auroc']:.2f} / {swapped['auroc']:.2f} |"
-        )
+        shares = " | ".join(f"{share:.2f}" for share in (got["call"], irrelevance["none"], swapped["none"]))
+        balanced = " | ".join(spread(of) for of in (irrelevance, swapped, got))
+        lines.append(f"| {arm} | {shares} | {balanced} | {irrelevance['auroc']:.2f} / {swapped['auroc']:.2f} |")
     return "\n".join(lines) + "\n"
 
 
@@ -421,8 +418,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_gate(model_hash, key, entry)
         print(f"written: {key} of {model_hash[:12]}", file=sys.stderr)
     if options.json:
-        everything = {"model": name, "sha256": model_hash, "key": key, "entry": entry, "held_out": held_out}
-        everything |= {"settings": settings, "versions": versions(), "rows": [_line(row) for row in rows]}
+        everything: dict[str, Any] = {"model": name, "sha256": model_hash, "key": key, "entry": entry, "held_out": held_out}
+        everything |= {"settings": settings, "versions": versions(), "scores": [_line(row) for row in rows]}
         options.json.write_text(json.dumps(everything, indent=1, default=str) + "\n", encoding="utf-8")
 
 

@@ -20,6 +20,8 @@ _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32
 class Gbnf:
     """A sampler chain's grammar link, applied to every candidate of the vocabulary as llama-cpp-python does."""
 
+    style = "compact"
+
     def versions(self) -> dict[str, str]:
         return {"llama-cpp-python": version("llama-cpp-python")}
 

@@ -1,4 +1,7 @@
-"""glrmask: a GLR parser, in Rust. With ``FAST_COMPILE=1`` masks walk the token trie instead of being compiled into automata."""
+"""glrmask: a GLR parser, in Rust. With ``FAST_COMPILE=1`` masks walk the token trie instead of being compiled into automata.
+
+Its JSON has blanks after commas and colons, so it gets the replies in that form; a reply then has a few tokens more or less.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,8 @@ glrmask: Any = importlib.import_module("glrmask")
 class Glrmask:
     """``ConstraintState`` over ``Constraint``."""
 
+    style = "spaced"
+
     def __init__(self, fast_compile: bool) -> None:
         self.strategy = glrmask.MaskStrategy.FAST_COMPILE if fast_compile else glrmask.MaskStrategy.AUTO
 
@@ -36,7 +41,11 @@ class Glrmask:
 
     def start(self, compiled: Any) -> Session:
         state = compiled.start()
-        return Session(partial(state.fill_mask, self.bits), state.commit_token, lambda: int(np.bitwise_count(self.bits.view(np.uint32)).sum()))
+
+        def count() -> int:
+            return int(np.bitwise_count(self.bits.view(np.uint32)).sum())
+
+        return Session(partial(state.fill_mask, self.bits), state.commit_token, count)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ Theory. An engine first prepares the vocabulary. Then, for every row, it does on
 * *warm*: the same compiled route again at once, without compiling (the least of three runs, as the first may still pay for memory);
 * *warm with compile*: compile and all the rest once more, with whatever caches the engine keeps.
 
-Cold runs are repeated (up to ``REPEATS`` times while they are short) and the median is kept. Single masks and accepts are timed in the cold run (*first
-visit*) and in one extra warm run (*repeat*); warm totals are taken without clocks in between. The engine's functions are called directly, no
-wrapper of this module stands between the clock and them. Times are nanoseconds. An engine that cannot compile a row, or refuses a token of its
-reply, says why and is not timed on it.
+Cold runs are repeated (up to ``REPEATS`` times while they are short) and the median is kept. Single masks and accepts are timed in the
+cold run (*first visit*) and in one extra warm run (*repeat*); warm totals are taken without clocks in between. The engine's functions are
+called directly, no wrapper of this module stands between the clock and them. Times are nanoseconds. An engine that cannot compile a row,
+or refuses a token of its reply, says why and is not timed on it.
 """
 
 from __future__ import annotations
@@ -32,15 +32,20 @@ SHORT = 50_000_000
 
 
 class Session(NamedTuple):
-    """One reply under way. ``accept`` returns False or raises for a token that is refused; ``count``: tokens the last mask allowed (not timed)."""
+    """One reply under way.
+
+    ``accept`` returns False or raises for a token that is refused; ``allowed``: tokens in the last mask (not timed).
+    """
 
     mask: Callable[[], object]
     accept: Callable[[int], object]
-    count: Callable[[], int]
+    allowed: Callable[[], int]
 
 
 class Peer(Protocol):
-    """An engine."""
+    """An engine. ``style``: the text form of the replies it admits, "compact" or "spaced"."""
+
+    style: str
 
     def versions(self) -> dict[str, str]:
         """Whatever the numbers depend on."""
@@ -136,20 +141,24 @@ class Refused(Exception):
 
 def measure(peer: Peer, row: dict[str, Any]) -> dict[str, Any]:
     """One row."""
-    tokens: list[int] = row["tokens"]
-    compiles, colds, firsts, accepts = [], [], [], []
+    reply = row["replies"][peer.style]
+    tokens: list[int] = reply["tokens"]
+    compiles: list[int] = []
+    colds: list[int] = []
+    firsts: list[list[int]] = []
+    accepts: list[list[int]] = []
     while not colds or (len(colds) < REPEATS and colds[0] < SHORT):
         peer.forget()
         begin = now()
         compiled = peer.compile(row)
         after = now()
-        first, accept = _timed(peer.start(compiled), tokens, row["text"])
+        first, accept = _timed(peer.start(compiled), tokens, reply["text"])
         colds.append(now() - begin)
         compiles.append(after - begin)
         firsts.append(first)
         accepts.append(accept)
     warm = min(_untimed(peer, compiled, tokens) for _ in range(3))
-    repeat, _ = _timed(peer.start(compiled), tokens, row["text"])
+    repeat, _ = _timed(peer.start(compiled), tokens, reply["text"])
     counts = _counts(peer.start(compiled), tokens)
     begin = now()
     compiled = peer.compile(row)
@@ -171,7 +180,8 @@ def measure(peer: Peer, row: dict[str, Any]) -> dict[str, Any]:
 
 def _timed(session: Session, tokens: list[int], text: str) -> tuple[list[int], list[int]]:
     mask, accept, _ = session
-    masks, accepts = [], []
+    masks: list[int] = []
+    accepts: list[int] = []
     for token in tokens:
         begin = now()
         mask()
@@ -198,6 +208,6 @@ def _counts(session: Session, tokens: list[int]) -> list[int]:
     counts = []
     for token in tokens:
         session.mask()
-        counts.append(session.count())
+        counts.append(session.allowed())
         session.accept(token)
     return counts

@@ -1,4 +1,7 @@
-"""llguidance: an Earley parser over derivative-based lexemes, in Rust; masks by one walk of the token trie."""
+"""llguidance: an Earley parser over derivative-based lexemes, in Rust; masks by one walk of the token trie.
+
+It gets the model's own tokenizer through its bridge to llama.cpp, as its users have it. Where only one token can come, its mask is that token.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +14,25 @@ import numpy as np
 from benchmarks.peers.harness import Session, main
 
 llguidance: Any = importlib.import_module("llguidance")
-
-
-class _Tokenizer:
-    """What ``llguidance.TokenizerWrapper`` asks for. Never canonical, so that a mask is the whole set of tokens and not one forced token."""
-
-    def __init__(self, tokens: list[bytes], eos: int) -> None:
-        self.tokens, self.eos_token_id, self.bos_token_id = tokens, eos, None
-        self.special_token_ids: list[int] = []
-
-    def __call__(self, text: bytes) -> list[int]:
-        raise ValueError("not needed for masks")
+bridge: Any = importlib.import_module("llguidance.llamacpp")
+lib: Any = importlib.import_module("llama_cpp")
 
 
 class Llguidance:
     """``LLMatcher`` over the prepared ``LLTokenizer``."""
 
+    style = "compact"
+
     def versions(self) -> dict[str, str]:
-        return {"llguidance": version("llguidance")}
+        return {"llguidance": version("llguidance"), "llama-cpp-python": version("llama-cpp-python")}
 
     def prepare(self, pieces: list[bytes], eog: list[int], model: str) -> None:
-        # A leading 0xFF marks a token as special, never allowed by its text.
-        tokens = [piece or b"\xff<%d>" % i for i, piece in enumerate(pieces)]
-        wrapper = llguidance.TokenizerWrapper(_Tokenizer(tokens, eog[0]))
-        self.tokenizer = llguidance.LLTokenizer(wrapper, eos_token=eog)
+        self.log = lib.llama_log_callback(lambda level, text, data: None)
+        lib.llama_log_set(self.log, None)
+        params = lib.llama_model_default_params()
+        params.vocab_only = True
+        self.model = lib.llama_model_load_from_file(model.encode(), params)
+        self.tokenizer = bridge.lltokenizer_from_vocab(lib.llama_model_get_vocab(self.model), eos_token=eog)
         self.bits = np.zeros(-(-len(pieces) // 32), np.int32)
         self.where = (self.bits.ctypes.data, self.bits.nbytes)
 

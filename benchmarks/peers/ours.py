@@ -17,6 +17,8 @@ from toolroute.vocab import Vocabulary
 class Ours:
     """The engine under test."""
 
+    style = "compact"
+
     def __init__(self, bitmask: bool) -> None:
         self.bitmask = bitmask
         self.vocabulary = Vocabulary([], frozenset())
@@ -38,7 +40,7 @@ class Ours:
         """Leave what a fresh process has after ``prepare``: the vocabulary, its readings as string text, and the package's constants."""
         old = MaskTable.of(self.vocabulary)
         table = self.vocabulary.memo["masks"] = MaskTable(self.vocabulary)
-        table.strings = old.strings
+        table.strings, table._texts = old.strings, old._texts
         for strict, strings in table.strings.items():
             strings._readings = dict(self.readings[strict])
         compiling._memo.clear()

@@ -31,7 +31,7 @@ def memory(inputs: Inputs, traced: bool) -> None:
     for row in rows:
         try:
             matcher = Matcher(compile_route(row["tools"], style="compact"), vocabulary)
-            for token in row["tokens"]:
+            for token in row["replies"]["compact"]["tokens"]:
                 matcher.mask()
                 matcher.accept(token)
         except Exception as error:  # counted where times are taken
@@ -61,7 +61,7 @@ def _once(ours: Ours, row: dict[str, Any]) -> dict[str, Any]:
     route = compile_route(tools, style="compact")
     compiled = now()
     mask, accept, _ = ours.start(route)
-    for token in row["tokens"]:
+    for token in row["replies"]["compact"]["tokens"]:
         mask()
         accept(token)
     return {"tools": len(tools), "read": read - begin, "compile": compiled - read, "action": now() - compiled}

@@ -18,6 +18,8 @@ xgrammar: Any = importlib.import_module("xgrammar")
 class Xgrammar:
     """``GrammarMatcher`` over a ``GrammarCompiler`` of one thread."""
 
+    style = "compact"
+
     def __init__(self, dynamic: bool) -> None:
         self.dynamic = dynamic
 

@@ -21,9 +21,10 @@ _REST_OF_CHARACTER = 11  # bytes that may be needed to finish a character: the l
 
 def fits(table: MaskTable, state: State, budget: int) -> bool:
     """Whether the reply can be completed from ``state`` with ``budget`` tokens."""
-    if budget < 0:
-        return False
-    return len(table.closing(table.entry(state))) <= budget
+    if state.least > budget * table.vocabulary.longest:
+        return False  # not even with the longest tokens
+    closing = table.closing(table.entry(state)) if budget >= 0 else None
+    return closing is not None and len(closing) <= budget
 
 
 def worst(table: MaskTable, entry: Entry) -> int:

@@ -48,7 +48,7 @@ class Matcher:
         self.capped = False
         """Whether the cap has changed a choice; set by whoever chooses, see ``refused_by_cap``."""
         if cap is not None:
-            self._closing = self.table.closing(self._entry)
+            self._closing = vocabulary.spell(route.start.closing())
             if len(self._closing) > cap:
                 raise CapTooSmall(needed=len(self._closing), given=cap)
 
@@ -166,11 +166,9 @@ class Matcher:
         if left is None:
             return state, (), False
         inherited = self._closing[1:] if self._closing and self._closing[0] == token else None
-        if state.least <= left - 1 and inherited is None:
-            return state, self.table.closing(self.table.entry(state)), False
         fresh = self.table.closing(self.table.entry(state))
-        best = fresh if inherited is None or len(fresh) <= len(inherited) else inherited
-        return (state, best, False) if len(best) <= left - 1 else None
+        best = inherited if fresh is None or (inherited is not None and len(inherited) < len(fresh)) else fresh
+        return None if best is None or len(best) > left - 1 else (state, best, False)
 
     # -- moving ----------------------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from ..grammar.automaton import advance
 from ..grammar.expr import END, State, cons
 from ..grammar.strings import Body, body
 from ..vocab import Vocabulary
+from .walk import Texts
 
 Ints = npt.NDArray[np.int32]
 NOT_INSIDE: Final = 0xFFFF
@@ -40,7 +41,7 @@ class Reading(NamedTuple):
     inside: Ints
     needs: Ints
     partial: Ints
-    rests: list[bytes]
+    rests: Texts
     leaving: list[Ints]
     before: list[Ints]
 
@@ -105,7 +106,7 @@ class StringTable:
             np.array(inside, np.int32),
             np.array(needs, np.int32),
             np.array(partial, np.int32),
-            rests,
+            Texts(rests),
             [np.array(groups[rest][0], np.int32) for rest in rests],
             [np.array(groups[rest][1], np.int32) for rest in rests],
         )

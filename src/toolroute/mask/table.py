@@ -12,14 +12,14 @@ from typing import Final
 
 import numpy as np
 
-from ..errors import DeadEnd
+from ..errors import DeadEnd, VocabularyError
 from ..grammar.automaton import advance, forced
 from ..grammar.expr import Alt, State, cons
 from ..grammar.strings import Body, KeyBody, body
 from ..vocab import Vocabulary
 from .strings import Ints, Reading, StringTable
 from .token_mask import TokenMask
-from .walk import walk
+from .walk import Texts, walk
 
 Tokenize = Callable[[bytes], "list[int]"]
 
@@ -33,6 +33,8 @@ CHOP: Final = 4
 """Tokens at the end of a forced run that may be taken back, so that a longer token can be chosen there (count)."""
 
 _UNLIMITED: Final = 0xFFFE
+_NO_INTS: Final = np.empty(0, np.int32)
+_UNKNOWN: Final = (-1,)  # a closing sequence that was not asked for yet
 
 
 class Entry:
@@ -45,7 +47,7 @@ class Entry:
         self.mask: TokenMask | None = None
         self.next: dict[int, State | None] = {}
         self.forced: dict[tuple[int | None, Tokenize | None], tuple[int, ...]] = {}
-        self.closing: tuple[int, ...] | None = None
+        self.closing: tuple[int, ...] | None = _UNKNOWN
         self.worst: int | None = None
 
 
@@ -55,9 +57,10 @@ class MaskTable:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.strings: dict[bool, StringTable] = {}
+        self._texts: Texts | None = None
         self._young: dict[State, Entry] = {}
         self._old: dict[State, Entry] = {}
-        self._closings: dict[bytes, tuple[int, ...]] = {}
+        self._closings: dict[bytes, tuple[int, ...] | None] = {}
         self.computed = 0
 
     @classmethod
@@ -67,10 +70,20 @@ class MaskTable:
         return table
 
     def prepare(self) -> MaskTable:
-        """Read the vocabulary's tokens as string text now (50–300 ms) instead of at the first string."""
+        """Read the vocabulary's tokens as string text now (0.1–0.5 s) instead of at the first string."""
+        texts = self.texts
         for strict in (False, True):
-            self.string_table(strict)
+            table = self.string_table(strict)
+            for low, high, depth in texts.after(b'"'):
+                table.reading(low, high, depth)
         return self
+
+    @property
+    def texts(self) -> Texts:
+        """The texts of the vocabulary, ready for walks."""
+        if self._texts is None:
+            self._texts = Texts(self.vocabulary.texts)
+        return self._texts
 
     def string_table(self, strict: bool) -> StringTable:
         """The string readings of the vocabulary; ``strict``: for free member names."""
@@ -137,7 +150,7 @@ class MaskTable:
         found: list[int] = []
         arrays: list[Ints] = []
         dense: list[tuple[StringTable, int]] = []
-        texts = self.vocabulary.texts
+        count = len(self.vocabulary.texts)
 
         def wide(leaf: State, low: int, high: int, depth: int) -> None:
             node = leaf.node
@@ -150,16 +163,20 @@ class MaskTable:
                 arrays.append(reading.inside if limit == _UNLIMITED else reading.inside[reading.needs <= limit])
             arrays.extend(self._leaving(leaf, reading, depth))
 
-        walk(texts, state, 0, len(texts), b"", found, wide)
-        ids = self.vocabulary.ids
-        parts = [ids[np.array(found, np.int32)] if found else np.empty(0, np.int32), *(ids[array] for array in arrays)]
+        walk(self.texts, state, 0, count, b"", found, wide)
+        if found:
+            arrays.append(np.array(found, np.int32))
+        extra = self.vocabulary.ids[np.concatenate(arrays) if len(arrays) > 1 else arrays[0] if arrays else _NO_INTS]
         if state.view.accepts:
-            parts.append(np.fromiter(self.vocabulary.eog, np.int32))
-        return TokenMask(self.vocabulary.size, np.unique(np.concatenate(parts)), tuple(dense))
+            extra = np.concatenate((extra, np.fromiter(self.vocabulary.eog, np.int32)))
+        extra.sort()
+        if len(extra) > 1 and not (extra[1:] > extra[:-1]).all():
+            extra = np.unique(extra)
+        return TokenMask(self.vocabulary.size, extra, tuple(dense))
 
     def _leaving(self, leaf: State, reading: Reading, depth: int) -> list[Ints]:
         """Positions of the tokens that close the string of ``leaf`` and go on as its continuation allows."""
-        rests = reading.rests
+        rests = reading.rests.texts
         if not rests:
             return []
         node = leaf.node
@@ -171,7 +188,7 @@ class MaskTable:
         def wide(inner: State, low: int, high: int, at: int) -> None:
             live.extend(i for i in range(low, high) if advance(inner, rests[i][at:]) is not None)
 
-        walk(rests, after, len(live), len(rests), b"", live, wide)
+        walk(reading.rests, after, len(live), len(rests), b"", live, wide)
         if isinstance(node, KeyBody):
             return [self._free_names(leaf, reading, i, depth) for i in live]
         if node.low == 0 and node.high is None:  # type: ignore[attr-defined]
@@ -187,29 +204,29 @@ class MaskTable:
         texts, leaving = self.vocabulary.texts, reading.leaving[i]
         node = leaf.node
         assert isinstance(node, KeyBody)
-        if reading.rests[i].count(b'"') < 2:
+        rest = reading.rests.texts[i]
+        if rest.count(b'"') < 2:
             taken = {name[len(node.prefix) :] for name in node.members.used if name.startswith(node.prefix)}
             if not taken:
                 return leaving
-            size = len(reading.rests[i]) + 1
+            size = len(rest) + 1
             return leaving[np.array([texts[t][depth:-size] not in taken for t in leaving], np.bool_)]
         return leaving[np.array([advance(leaf, texts[t][depth:]) is not None for t in leaving], np.bool_)]
 
     # -- the end of a reply ----------------------------------------------------------------------------------------------------
 
-    def closing(self, entry: Entry) -> tuple[int, ...]:
-        """Tokens that complete the reply from this state, as few as longest match finds.
-
-        Raises ``VocabularyError`` where the vocabulary cannot spell them.
-        """
-        if entry.closing is None:
+    def closing(self, entry: Entry) -> tuple[int, ...] | None:
+        """Tokens that complete the reply from this state, as few as longest match finds; None where the vocabulary cannot spell them."""
+        if entry.closing is _UNKNOWN:
             text = entry.state.closing()
-            found = self._closings.get(text)
-            if found is None:
+            if text not in self._closings:
                 if len(self._closings) >= MAX_ENTRIES:
                     self._closings.clear()
-                found = self._closings[text] = self.vocabulary.spell(text)
-            entry.closing = found
+                try:
+                    self._closings[text] = self.vocabulary.spell(text)
+                except VocabularyError:
+                    self._closings[text] = None
+            entry.closing = self._closings[text]
         return entry.closing
 
     # -- forced runs -----------------------------------------------------------------------------------------------------------
@@ -270,7 +287,7 @@ class MaskTable:
             if bool((reading.needs <= limit).any()) or any(len(array) for array in self._leaving(leaf, reading, depth)):
                 hits.append(low)
 
-        walk(self.vocabulary.texts, state, low, high, prefix, hits, wide)
+        walk(self.texts, state, low, high, prefix, hits, wide)
         return bool(hits)
 
 

@@ -1,29 +1,76 @@
 """States against sorted texts: which of them keep a state live.
 
 The texts are sorted, so those that share a prefix are a range, and a walk goes down only through bytes that are live in the state:
-a literal state visits a handful of ranges however large the vocabulary is. Wide leaves (string bodies) would visit nearly
-everything; they are handed to the caller, which has them ready (``strings``).
+a literal state visits a handful of texts however large the vocabulary is. Its tokens are the prefixes of the literal, which all lie on
+one chain: a text between a prefix of the literal and the literal itself in the order starts with that prefix. So one bisection finds
+the end of the chain and ``shorter`` leads along it. Wide leaves (string bodies) would visit nearly everything; they are handed to the
+caller, which has them ready (``strings``).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 
 from ..grammar.automaton import advance
 from ..grammar.expr import Alt, Lit, State
 from ..vocab import following
 
 Wide = Callable[[State, int, int, int], None]
+_NONE = (0, 0)
 _ONE_BY_ONE = 4  # ranges up to this size are tried text by text: cheaper than bisecting them
 
 
-def walk(texts: list[bytes], state: State, low: int, high: int, prefix: bytes, found: list[int], wide: Wide) -> None:
+class Texts:
+    """Sorted texts, ready for walks.
+
+    ``ranges``: by first byte, the positions of the texts with it; ``shorter[i]``: the position before ``i`` of the longest text that
+    text ``i`` starts with, or −1. Cost: 0.1 s and 1 MB at 262,144 texts.
+    """
+
+    __slots__ = ("ranges", "shorter", "texts")
+
+    def __init__(self, texts: list[bytes]) -> None:
+        self.texts = texts
+        self.ranges: dict[int, tuple[int, int]] = {}
+        start, size = bisect_right(texts, b""), len(texts)
+        while start < size:
+            stop = following(texts[start][:1])
+            end = size if stop is None else bisect_left(texts, stop, start)
+            self.ranges[texts[start][0]] = (start, end)
+            start = end
+        self.shorter = array("i")
+        chain: list[int] = []
+        for i, text in enumerate(texts):
+            while chain and not text.startswith(texts[chain[-1]]):
+                chain.pop()
+            self.shorter.append(chain[-1] if chain else -1)
+            chain.append(i)
+
+
+    def after(self, end: bytes) -> Iterator[tuple[int, int, int]]:
+        """For every text, or beginning of one, that ends with ``end``: the range of longer texts that start with it, and its length."""
+        seen = set()
+        for text in self.texts:
+            at = text.find(end) + len(end)
+            while at >= len(end) and at < len(text):
+                prefix = text[:at]
+                if prefix not in seen:
+                    seen.add(prefix)
+                    stop = following(prefix)
+                    last = len(self.texts) if stop is None else bisect_left(self.texts, stop)
+                    yield bisect_right(self.texts, prefix), last, at
+                at = text.find(end, at) + len(end)
+
+
+def walk(sorted_texts: Texts, state: State, low: int, high: int, prefix: bytes, found: list[int], wide: Wide) -> None:
     """Append to ``found`` the positions in ``low``..``high`` whose text after ``prefix`` keeps ``state`` live (some perhaps twice).
 
-    All those texts start with ``prefix`` and are longer. ``wide(leaf, low, high, depth)`` is called for every wide leaf instead of
+    Those are the texts that start with ``prefix`` and are longer. ``wide(leaf, low, high, depth)`` is called for every wide leaf instead of
     walking it.
     """
+    texts, shorter = sorted_texts.texts, sorted_texts.shorter
     while True:
         if high - low <= _ONE_BY_ONE:
             depth = len(prefix)
@@ -32,35 +79,43 @@ def walk(texts: list[bytes], state: State, low: int, high: int, prefix: bytes, f
         node = state.node
         if node.__class__ is Alt:
             for member in node.states:
-                walk(texts, member, low, high, prefix, found, wide)
+                walk(sorted_texts, member, low, high, prefix, found, wide)
             return
         if node.__class__ is not Lit:
             break
-        for byte in node.text:
-            prefix += bytes((byte,))
-            low, high = _narrow(texts, prefix, low, high, found)
-            if low == high:
-                return
-        state = state.k
+        prefix += node.text
+        end = bisect_right(texts, prefix, low, high)
+        i = end - 1
+        while i >= low and not prefix.startswith(texts[i]):
+            i = shorter[i]
+        while i >= low:
+            found.append(i)
+            i = shorter[i]
+        if end == high or not texts[end].startswith(prefix):
+            return
+        low, state = end, state.k
+        stop = following(prefix)
+        if stop is not None:
+            high = bisect_left(texts, stop, low, high)
     view = state.view
     if view.wide == (state,):
         wide(state, low, high, len(prefix))
         return
     for byte, after in view.edges.items():
-        longer = prefix + bytes((byte,))
-        first, last = _narrow(texts, longer, low, high, found)
+        if prefix:
+            longer = prefix + bytes((byte,))
+            first = bisect_left(texts, longer, low, high)
+            if first == high or not texts[first].startswith(longer):
+                continue
+            stop = following(longer)
+            last = high if stop is None else bisect_left(texts, stop, first, high)
+        else:
+            first, last = sorted_texts.ranges.get(byte, _NONE)
+            longer = bytes((byte,))
+        while first < last and len(texts[first]) == len(longer):
+            found.append(first)
+            first += 1
         if first < last:
-            walk(texts, after, first, last, longer, found, wide)
+            walk(sorted_texts, after, first, last, longer, found, wide)
     for leaf in view.wide:
         wide(leaf, low, high, len(prefix))
-
-
-def _narrow(texts: list[bytes], prefix: bytes, low: int, high: int, found: list[int]) -> tuple[int, int]:
-    """The range of longer texts with ``prefix``; those equal to it go to ``found``."""
-    low = bisect_left(texts, prefix, low, high)
-    stop = following(prefix)
-    high = high if stop is None else bisect_left(texts, stop, low, high)
-    while low < high and len(texts[low]) == len(prefix):
-        found.append(low)
-        low += 1
-    return low, high

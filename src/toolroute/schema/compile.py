@@ -13,6 +13,7 @@ from ..grammar import END, State, accepts
 from ..grammar.expr import Node, cons, lit, seq, tree
 from ..route.schema import offered, route_schema
 from ..route.terminal import Terminal, Terminals
+from ..route.validate import argument_validator
 from .lower import STYLES, Additional, Lowered, StyleName, lower
 from .report import CompileReport
 
@@ -164,7 +165,10 @@ def _lowered(tool: Tool, style: StyleName, additional: Additional) -> Lowered:
     if found is None:
         if len(_memo) >= _KEPT:
             _memo.clear()
-        found = _memo[key] = (tool, lower(tool.parameters, style, additional))  # the tool is kept, so its id is not given away
+        lowered = lower(tool.parameters, style, additional)
+        if lowered.after:
+            argument_validator(tool)  # what stands below those keywords was not read: a fault there is found now, not by the first reply
+        found = _memo[key] = (tool, lowered)  # the tool is kept, so its id is not given away
     return found[1]
 
 

@@ -38,12 +38,13 @@ def _items(value: object) -> str | None:
 
 
 def _size(value: object) -> str | None:
-    whole = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and value == int(value)
+    whole = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 and value % 1 == 0  # infinity % 1 is NaN
     return None if whole else "is not a non-negative integer"
 
 
 def _number(value: object) -> str | None:
-    return None if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) != float("inf") else "is not a number"
+    finite = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+    return None if finite else "is not a number"
 
 
 def _exclusive(value: object) -> str | None:

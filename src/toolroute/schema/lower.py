@@ -9,7 +9,7 @@ becomes a ``Reference``, so recursion costs nothing.
 Every assertion keyword that is met ends in the mask, or is noted in ``after``, or raises. What goes to ``after`` is left out of the
 mask, which then admits a superset that the finished reply is checked against.
 
-Cost: linear in the schema, one call per place; alternatives in one conjunction multiply (bounded by ``MAX_PLACES``).
+Cost: linear in the schema, one call per place; alternatives in one conjunction multiply (bounded by ``MAX_PLACES`` and ``MAX_PARTS``).
 """
 
 from __future__ import annotations
@@ -35,8 +35,15 @@ from .keywords import CHECKED, ENFORCED, SHAPES, TYPES, check_shapes, escape
 MAX_PLACES: Final = 20_000
 """Conjunctions lowered per document (count; some 20 µs and 2 kB each). Products of alternatives reach it, honest schemas do not."""
 
+MAX_PARTS: Final = 40_000
+"""Members of conjunctions read per document (count; some 15 µs each). It ends products of alternatives whose conjunctions grow."""
+
 MAX_NESTING: Final = 90
 """Schemas nested in schemas (count), by keyword or by reference; a reply nests no deeper than 100 anyway."""
+
+MAX_SHORTEST: Final = 1_000_000
+"""Bytes of the shortest text of one string, array or object, and items it must have (count). Closing sequences are written out, some 10 ms and
+1 MB each at this size; no reply comes near."""
 
 StyleName = Literal["spaced", "compact"]
 Additional = Literal["closed", "schema"]
@@ -75,6 +82,8 @@ def lower(schema: Any, style: StyleName, additional: Additional) -> Lowered:
 
     Raises ``SchemaError`` (also ``UnsupportedSchema``, ``SchemaLimit``) or ``UnsatisfiableRoute``, each with the JSON Pointer.
     """
+    if not isinstance(schema, dict | bool):
+        raise SchemaError(f"a schema is an object or a boolean, not {type(schema).__name__}")
     lowering = Lowering(Document(schema), style, additional)
     try:
         node = lowering.lower((Part("", schema),))
@@ -101,6 +110,7 @@ class Lowering:
         self._memo: dict[_Key, Node] = {}
         self._open: dict[_Key, int] = {}
         self._level = 0
+        self._parts = 0
 
     # -- conjunctions ----------------------------------------------------------------------------------------------------------
 
@@ -203,7 +213,11 @@ class Lowering:
             chain.pop()
             return alive
 
-        return list(flat.values()) if all([visit(part) for part in parts]) else None
+        alive = all([visit(part) for part in parts])
+        self._parts += len(flat)
+        if self._parts > MAX_PARTS:
+            raise _limit("MAX_PARTS", MAX_PARTS, "members of conjunctions", next(iter(flat.values())).pointer)
+        return list(flat.values()) if alive else None
 
     def _read(self, part: Part) -> None:
         """Check the keywords of a place that is met for the first time."""
@@ -336,6 +350,7 @@ class Lowering:
         low = max((int(s["minLength"]) for _, s, _ in flat if "minLength" in s), default=0)
         high = min((int(s["maxLength"]) for _, s, _ in flat if "maxLength" in s), default=None)
         node = string(low, high)
+        self._size(node, low, pointer, "minLength")
         return node if node.best is not None else self._none(pointer, f"minLength {low} is greater than maxLength {high}")
 
     def _array(self, flat: list[Part]) -> Node:
@@ -359,7 +374,13 @@ class Lowering:
         if item is not None and item.best is None:
             item = None
         array: Node = intern(Array, tuple(prefix), item, low, high, self.marks)
+        self._size(array, low, pointer, "minItems")
         return array if array.best is not None else self._none(pointer, f"no array with at least {low} items is possible")
+
+    def _size(self, node: Node, low: int, pointer: str, keyword: str) -> None:
+        """Refuse a node whose shortest text is out of all proportion."""
+        if max(low, 0 if node.best is None else node.best[0]) > MAX_SHORTEST:
+            raise _limit("MAX_SHORTEST", MAX_SHORTEST, "bytes in the shortest text", f"{pointer}/{keyword}", keyword)
 
     def _tuple(self, part: Part) -> tuple[list[Part], Part | None]:
         """What a part says of the first items, and of the rest."""
@@ -413,8 +434,8 @@ class Lowering:
         return intern(Object, tuple(members), extra, frozenset(taken), self.marks)  # type: ignore[no-any-return]
 
 
-def _limit(name: str, given: int, what: str, pointer: str) -> SchemaLimit:
-    return SchemaLimit(f"more than {given} {what}", pointer=pointer, limit=name, needed=given + 1, given=given)
+def _limit(name: str, given: int, what: str, pointer: str, keyword: str | None = None) -> SchemaLimit:
+    return SchemaLimit(f"more than {given} {what}", pointer=pointer, keyword=keyword, limit=name, needed=given + 1, given=given)
 
 
 def translate_at(pattern: str, pointer: str, keyword: str) -> None:
