@@ -205,7 +205,7 @@ def interval(values: np.ndarray[Any, Any], seed: int) -> list[float]:
 
 
 def summary(lines: Sequence[Mapping[str, Any]], arms: Sequence[str], seed: int) -> dict[str, Any]:
-    """Per arm the exactness, and ours minus the others (paired, same documentation)."""
+    """Per arm the exactness, and ours minus the others (loose, paired, same documentation), over the rows that every arm has."""
     whole = [line for line in lines if all(arm in line["arms"] for arm in arms)]
     result: dict[str, Any] = {"rows": len(whole), "answer_breaks_schema": sum(not line["reachable"] for line in whole), "arms": {}}
     result["minus"] = {}
@@ -224,6 +224,8 @@ def summary(lines: Sequence[Mapping[str, Any]], arms: Sequence[str], seed: int) 
         if writer != "ours" and f"{docs}/ours" in arms:
             gaps = np.array([float(line["arms"][f"{docs}/ours"]["loose"]) - float(line["arms"][arm]["loose"]) for line in whole])
             result["minus"][arm] = interval(gaps, seed)
+            same = [line["arms"][f"{docs}/ours"]["text"] == line["arms"][arm]["text"] for line in whole]
+            result["arms"][arm]["same_text"] = round(sum(same) / len(same), 3)
     return result
 
 
@@ -233,18 +235,19 @@ def report(name: str, found: Mapping[str, Any]) -> str:
     lines = [
         f"### {name}: whole call right, given the right tool ({found['rows']} rows; in {broken} the answer breaks the schema)",
         "",
-        "| documentation / writer | loose | strict | multiple, loose | live_multiple, loose | valid | tokens | ours minus this, loose |",
-        "|---|---|---|---|---|---|---|---|",
+        "| documentation / writer | loose | strict | multiple | live_multiple | valid | tokens | same text as ours | ours minus |",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
 
     def shown(values: Sequence[float]) -> str:
         return f"{values[0]:.3f} ({values[1]:.2f} to {values[2]:.2f})"
 
     for arm, got in found["arms"].items():
+        same = f"{got['same_text']:.2f}" if arm in found["minus"] else ""
         gap = shown(found["minus"][arm]) if arm in found["minus"] else ""
         parts = " | ".join("" if got[category] is None else f"{got[category]:.2f}" for category in CATEGORIES)
         exact = f"{shown(got['loose'])} | {shown(got['strict'])}"
-        lines.append(f"| {arm} | {exact} | {parts} | {got['valid'][0]:.2f} | {got['tokens']} | {gap} |")
+        lines.append(f"| {arm} | {exact} | {parts} | {got['valid'][0]:.2f} | {got['tokens']} | {same} | {gap} |")
     return "\n".join(lines) + "\n"
 
 

@@ -7,15 +7,17 @@ another row. Swapped rows are what keeps the figures honest: the leaderboard's i
 counting the tools alone would tell them apart; a swapped row has as many as its call row. Some foreign tools happen to be usable, so
 these negatives are a little noisy, in disfavour of the gate.
 
-Rows are split in halves by a hash of the call row's id (a swapped row goes with its call row). One half fits: a logistic regression on
-the two margins, every class with the same total weight, call rows only where the tool is right (calling a wrong tool is not to be
-learnt); the score that picks the tool is the better one on that half. The other half judges. *Balanced accuracy* is the mean of the share
-of call rows with the right tool called and the share of no-call rows with none called; intervals are 95 %, from a bootstrap over rows.
+Rows are split in halves by a hash of the call row's id (a swapped row goes with its call row). A gate is fitted on each half and judged on
+the other; the figures are those of both halves together, and the gate that is written is fitted on all rows. Fitting is a logistic
+regression on the two margins, every class with the same total weight, call rows only where the tool is right (calling a wrong tool is not
+to be learnt); no weight is negative, because more evidence for a tool never speaks against it. The score that picks the tool is the better
+one on the same rows. *Balanced accuracy* is the mean of the share of call rows with the right tool called and the share of no-call rows
+with none called; intervals are 95 %, from a bootstrap over rows.
 
 The scores are kept in a JSON Lines file per model, form of documentation and prompt, so that a run that was stopped goes on where it was.
 
-    python -m benchmarks.fit_gates MODEL --rows DIR            measure and report
-    python -m benchmarks.fit_gates MODEL --rows DIR --write    the same, and put the gate into gates.json
+    python -m benchmarks.fit_gates MODEL --bfcl WHEEL          measure and report
+    python -m benchmarks.fit_gates MODEL --bfcl WHEEL --write  the same, and put the gate into gates.json
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import random
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -216,13 +218,21 @@ def scored(engine: LlamaEngine, wanted: Sequence[Task], docs: DocsMode, file: Pa
 
 
 def half(base: str) -> int:
-    """Which half a row belongs to: 0 fits, 1 judges."""
+    """Which half a row belongs to, 0 or 1."""
     return sha256(base.encode()).digest()[0] & 1
 
 
 def logistic(features: Array, labels: Array, weights: Array, penalty: float = 0.01) -> Array:
-    """Weights and bias of a logistic regression, by Newton's method. ``penalty``: L2 on the weights of the standardised features,
-    relative to the total weight of the rows (the bias is free)."""
+    """Weights (none negative) and bias of a logistic regression, by Newton's method. ``penalty``: L2 on the weights of the standardised
+    features, relative to the total weight of the rows (the bias is free)."""
+    beta = _newton(features, labels, weights, penalty)
+    if features.shape[1] > 1 and beta[:-1].min() < 0:
+        worst = int(beta[:-1].argmin())
+        beta = np.insert(logistic(np.delete(features, worst, axis=1), labels, weights, penalty), worst, 0.0)
+    return beta
+
+
+def _newton(features: Array, labels: Array, weights: Array, penalty: float) -> Array:
     scale = features.std(axis=0)
     x = np.column_stack([features / scale, np.ones(len(features))])
     weights = weights / weights.sum()
@@ -267,16 +277,23 @@ class Verdict(NamedTuple):
     want: float
 
 
-def verdicts(rows: Iterable[Scored], arm: Gate | Literal["greedy", "plain"]) -> Iterator[Verdict]:
-    """An arm's decision on each row: greedy names, plain sums (the likeliest name, ``none`` among them), or a gate."""
-    for row in rows:
-        if isinstance(arm, Gate):
-            want = arm.confidence(row.margins)
-            name = row.tool(arm.tool_by) if want > 0.5 else "none"
-        else:
-            want = row.margins.plain
-            name = row.greedy if arm == "greedy" else max(row.sums, key=lambda name: row.sums[name])
-        yield Verdict(row.task.kind, name == (row.task.gold or "none"), want)
+def by_name(row: Scored, name: str, want: float) -> Verdict:
+    return Verdict(row.task.kind, name == (row.task.gold or "none"), want)
+
+
+def greedy(row: Scored) -> Verdict:
+    """The name that is reached token by token."""
+    return by_name(row, row.greedy, row.margins.plain)
+
+
+def plain(row: Scored) -> Verdict:
+    """The likeliest name, ``none`` among them."""
+    return by_name(row, max(row.sums, key=lambda name: row.sums[name]), row.margins.plain)
+
+
+def gated(row: Scored, gate: Gate) -> Verdict:
+    want = gate.confidence(row.margins)
+    return by_name(row, row.tool(gate.tool_by) if want > 0.5 else "none", want)
 
 
 def auroc(positive: Array, negative: Array) -> float:
@@ -323,14 +340,16 @@ def tool_accuracy(rows: Iterable[Scored], by: str) -> float:
     return round(sum(hits) / len(hits), 3) if hits else float("nan")
 
 
-def judge(rows: Sequence[Scored], gate: Gate, seed: int) -> dict[str, Any]:
-    """All arms on the same rows."""
+def judge(rows: Sequence[Scored], seed: int) -> dict[str, Any]:
+    """All arms on the same rows; each row is judged by the gate of the half it is not in."""
+    gates = [fit([row for row in rows if half(row.task.base) != which]) for which in (0, 1)]
+    several = [row for row in rows if len(row.task.tools) > 1]
     return {
-        "tool_accuracy": {by: tool_accuracy(rows, by) for by in ("sum", "corrected")},
-        "tool_accuracy_several": {by: tool_accuracy([r for r in rows if len(r.task.tools) > 1], by) for by in ("sum", "corrected")},
-        "greedy": figures(list(verdicts(rows, "greedy")), seed),
-        "plain": figures(list(verdicts(rows, "plain")), seed),
-        "gate": figures(list(verdicts(rows, gate)), seed),
+        "tool_accuracy": {by: tool_accuracy(several, by) for by in ("sum", "corrected")},
+        "greedy": figures([greedy(row) for row in rows], seed),
+        "plain": figures([plain(row) for row in rows], seed),
+        "gate": figures([gated(row, gates[half(row.task.base)]) for row in rows], seed),
+        "gates": [gate._asdict() for gate in gates],
     }
 
 
@@ -340,7 +359,7 @@ def judge(rows: Sequence[Scored], gate: Gate, seed: int) -> dict[str, Any]:
 def report(title: str, gate: Gate, held_out: Mapping[str, Any]) -> str:
     """The held-out figures as Markdown."""
     n = held_out["gate"]["n"]
-    several = "sum {sum:.2f}, corrected {corrected:.2f}".format(**held_out["tool_accuracy_several"])
+    several = "sum {sum:.2f}, corrected {corrected:.2f}".format(**held_out["tool_accuracy"])
     lines = [
         f"### {title}",
         "",
@@ -395,20 +414,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         file = options.keep / f"{engine.model_hash[:12]}-{options.docs}-{version}-{options.seed}.jsonl"
         rows = scored(engine, tasks(options.rows, options.seed, options.bfcl), options.docs, file, options.seconds)
         name, model_hash, settings = engine.name, engine.model_hash, engine.settings
-    fitting, judging = ([row for row in rows if half(row.task.base) == which] for which in (0, 1))
-    gate = fit(fitting)
-    held_out = judge(judging, gate, options.seed)
+    gate = fit(rows)
+    held_out = judge(rows, options.seed)
     key = f"spaced/{options.docs}"
     print(report(f"{name}, {key}", gate, held_out))
     entry = {
         **gate._asdict(),
         "model": name,
         "prompt": version,
-        "rows": f"{PACKAGE} {VERSION}",
+        "data": f"{PACKAGE} {VERSION}",
         "seed": options.seed,
-        "fitted_on": {kind: sum(row.task.kind == kind for row in fitting) for kind in KINDS},
+        "n": held_out["gate"]["n"],
         "held_out": {
-            "n": held_out["gate"]["n"],
             "call": held_out["gate"]["call"],
             **{f"balanced_{kind}": held_out["gate"][kind]["balanced"] for kind in ("irrelevance", "swapped")},
         },

@@ -126,8 +126,8 @@ def _ref(random: Random, depth: int, refs: Sequence[str]) -> Any:
 
 
 _KINDS = {
-    "integer": _integer, "number": _number, "string": _string, "enum": _enum, "const": _const, "types": _types, "any": _any, "array": _array,
-    "tuple": _tuple, "object": _object, "map": _map, "anyOf": _any_of, "oneOf": _one_of, "allOf": _all_of, "$ref": _ref,
+    "integer": _integer, "number": _number, "string": _string, "enum": _enum, "const": _const, "types": _types, "any": _any,
+    "array": _array, "tuple": _tuple, "object": _object, "map": _map, "anyOf": _any_of, "oneOf": _one_of, "allOf": _all_of, "$ref": _ref,
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """llguidance: an Earley parser over derivative-based lexemes, in Rust; masks by one walk of the token trie.
 
-It gets the model's own tokenizer through its bridge to llama.cpp, as its users have it. Where only one token can come, its mask is that token.
+It gets the model's own tokenizer through its bridge to llama.cpp, as its users have it. Where only one token can come, its mask is
+that token.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class Router:
         terminals: Terminals = ("none",),
         style: StyleName = "spaced",
         decide: Decide = "score",
-        docs: DocsChoice = "auto",
+        docs: DocsChoice = "late",
         gate: Gate | Literal["fitted"] | None = "fitted",
         on_cap: OnCap = "complete",
         temperature: float = 0.0,

@@ -19,7 +19,7 @@ from toolroute.route.jsontext import load
 from toolroute.schema import compile_schema
 from toolroute.schema.lower import StyleName
 
-FEW = settings(max_examples=150, deadline=None, derandomize=True)
+FEW = settings(max_examples=100, deadline=None, derandomize=True)
 
 
 def valid(schema: Any, value: Any) -> bool:

@@ -16,13 +16,17 @@ from toolroute.catalogue import Catalogue
 from toolroute.errors import TokenRejected, UnsatisfiableRoute
 from toolroute.grammar import END, State, accepts
 from toolroute.grammar.expr import counters
-from toolroute.mask import Matcher, MaskTable
+from toolroute.mask import MaskTable, Matcher
 from toolroute.route import parse_route
 from toolroute.schema import Route, compile_route
 from toolroute.vocab import Vocabulary
 
-FEW = settings(max_examples=40, deadline=None, derandomize=True)
-TEXTS = (b'{"tool": "get_weather", "arguments": {"city": "Oslo"}}', b'{"tool": "none"}', '{"a": -12.5, "été": ["né", null], "x\\n": "\\u00e9"}'.encode())
+FEW = settings(max_examples=30, deadline=None, derandomize=True)
+TEXTS = (
+    b'{"tool": "get_weather", "arguments": {"city": "Oslo"}}',
+    b'{"tool": "none"}',
+    '{"a": -12.5, "été": ["né", null], "x\\n": "\\u00e9"}'.encode(),
+)
 
 
 def stepped(state: State, piece: bytes) -> State | None:
@@ -41,7 +45,9 @@ def allowed_by_language(state: State, vocabulary: Vocabulary) -> set[int]:
 
 def make_route(random: Random) -> Route | None:
     try:
-        return compile_route(random_tools(random, 3), random.choice((("none",), ("none", "finish"), ())), random.choice(("spaced", "compact")))
+        return compile_route(
+            random_tools(random, 3), random.choice((("none",), ("none", "finish"), ())), random.choice(("spaced", "compact"))
+        )
     except UnsatisfiableRoute:
         return None
 
@@ -229,7 +235,10 @@ def visit(route: Route, vocabulary: Vocabulary, replies: Sequence[bytes]) -> lis
 TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}}},
     {"name": "get_time", "parameters": {"type": "object", "properties": {"zone": {"enum": ["UTC", "CET"]}}, "required": ["zone"]}},
-    {"name": "send", "parameters": {"type": "object", "properties": {"to": {"type": "array", "items": {"type": "string"}}, "body": {"type": "string"}}}},
+    {
+        "name": "send",
+        "parameters": {"type": "object", "properties": {"to": {"type": "array", "items": {"type": "string"}}, "body": {"type": "string"}}},
+    },
     {"name": "store", "parameters": {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}}},
 ]
 REPLIES = {
@@ -248,7 +257,11 @@ def test_changing_one_tool_recomputes_nothing_of_the_others(name: str, change: s
     catalogue = Catalogue.from_tools(TOOLS)
     whole = compile_route(catalogue)
     before = visit(whole, vocabulary, list(REPLIES.values()))
-    smaller = catalogue.without(name) if change == "removed" else catalogue.narrowed(name, {"type": "object", "properties": {"only": {"const": "this"}}})
+    smaller = (
+        catalogue.without(name)
+        if change == "removed"
+        else catalogue.narrowed(name, {"type": "object", "properties": {"only": {"const": "this"}}})
+    )
     route = compile_route(smaller)
     others = [reply for other, reply in REPLIES.items() if other != name]
     names_end = {reply: reply.index(b'", "arguments"') + 1 for reply in others}

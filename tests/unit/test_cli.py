@@ -91,7 +91,9 @@ def test_catalogue_files_of_every_accepted_form(tmp_path: Path, text: str) -> No
     assert run("compile", "--tools", str(path), "--format", "schema").returncode == 0
 
 
-@pytest.mark.parametrize(("text", "parts"), [("not json", ("line 1", "column 1")), ('[{"type":"function"}]', ("tool 0",)), ("3", ("tools",))])
+@pytest.mark.parametrize(
+    ("text", "parts"), [("not json", ("line 1", "column 1")), ('[{"type":"function"}]', ("tool 0",)), ("3", ("tools",))]
+)
 def test_catalogue_files_that_are_refused(tmp_path: Path, text: str, parts: tuple[str, ...]) -> None:
     path = tmp_path / "tools.json"
     path.write_text(text)

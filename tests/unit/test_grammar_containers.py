@@ -41,9 +41,11 @@ def test_tuples() -> None:
     node = array((lit(b"true"), lit(b'"x"')), DIGIT, 1, 4)
     state = start(node)
     good = ["[true]", '[true, "x"]', '[true, "x", 1]', '[true, "x", 1, 2]']
-    for text in (*good, "[]", "[1]", '[true, 1]', '[true, "x", 1, 2, 3]', "[true, ]", '["x"]'):
+    for text in (*good, "[]", "[1]", "[true, 1]", '[true, "x", 1, 2, 3]', "[true, ]", '["x"]'):
         assert accepts(state, text.encode()) is (text in good), text
-    assert accepts(start(array((lit(b"true"),), None, 0, 9)), b"[true]") and not accepts(start(array((lit(b"true"),), None, 0, 9)), b"[true, 1]")
+    assert accepts(start(array((lit(b"true"),), None, 0, 9)), b"[true]") and not accepts(
+        start(array((lit(b"true"),), None, 0, 9)), b"[true, 1]"
+    )
     assert array((lit(b"true"),), None, 2, None).best is None and array(low=3, high=2).best is None
     assert array((), NEVER, 0, None).best == (2, 1) and array((), NEVER, 1, None).best is None
     assert start(array((), NEVER, 0, None)).closing() == b"[]"
@@ -66,7 +68,9 @@ NAMES = "abcd"
 
 
 @pytest.mark.parametrize("style", [SPACED, COMPACT])
-@pytest.mark.parametrize("needed", [set(c) for n in range(5) for c in itertools.combinations(NAMES, n)], ids=lambda s: "".join(sorted(s)) or "-")
+@pytest.mark.parametrize(
+    "needed", [set(c) for n in range(5) for c in itertools.combinations(NAMES, n)], ids=lambda s: "".join(sorted(s)) or "-"
+)
 def test_members(style: Style, needed: set[str]) -> None:
     members = tuple(Member(f'"{n}"'.encode(), lit(b"%d" % i), n in needed) for i, n in enumerate(NAMES))
     state = start(intern(Object, members, None, frozenset(), style))

@@ -60,8 +60,26 @@ def test_digits_of_an_integer_are_bounded() -> None:
     assert start(integer(10**BOUND_DIGITS, None)) is None  # beyond what is written
 
 
-BOUNDS = [None, Fraction(0), Fraction(1), Fraction(-1), Fraction("0.5"), Fraction("-0.25"), Fraction("1.05"), Fraction("9.9"), Fraction("-10"), Fraction("12")]
-TEXTS = sorted({f"{sign}{whole}{tail}" for sign in ("", "-") for whole in range(13) for tail in ("", ".0", ".04", ".05", ".051", ".25", ".5", ".50", ".9", ".95")})
+BOUNDS = [
+    None,
+    Fraction(0),
+    Fraction(1),
+    Fraction(-1),
+    Fraction("0.5"),
+    Fraction("-0.25"),
+    Fraction("1.05"),
+    Fraction("9.9"),
+    Fraction("-10"),
+    Fraction("12"),
+]
+TEXTS = sorted(
+    {
+        f"{sign}{whole}{tail}"
+        for sign in ("", "-")
+        for whole in range(13)
+        for tail in ("", ".0", ".04", ".05", ".051", ".25", ".5", ".50", ".9", ".95")
+    }
+)
 
 
 @pytest.mark.parametrize("low", BOUNDS)
@@ -88,10 +106,20 @@ def test_numbers_with_bounds(low: Fraction | None, low_open: bool) -> None:
 
 def test_an_open_interval_between_neighbours() -> None:
     state = start(number(Fraction("0.1"), True, Fraction("0.2"), True))
-    assert [taken(state, t) for t in ("0.1", "0.10", "0.11", "0.100001", "0.19", "0.2", "0.20")] == [False, False, True, True, True, False, False]
+    assert [taken(state, t) for t in ("0.1", "0.10", "0.11", "0.100001", "0.19", "0.2", "0.20")] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
     assert start(number(Fraction(1), True, Fraction(1), False)) is None and start(number(Fraction(2), False, Fraction(1), False)) is None
     assert taken(start(number(Fraction("0.3"), False, Fraction("0.3"), False)), "0.3")
-    assert taken(start(number(Fraction(0), False, Fraction(0), False)), "0") and not taken(start(number(Fraction(0), False, Fraction(0), False)), "-0")
+    assert taken(start(number(Fraction(0), False, Fraction(0), False)), "0") and not taken(
+        start(number(Fraction(0), False, Fraction(0), False)), "-0"
+    )
 
 
 def test_numbers_without_bounds() -> None:
@@ -109,7 +137,13 @@ def test_no_number_is_infinite() -> None:
 
 
 def test_every_prefix_can_be_finished() -> None:
-    for node in (integer(-105, 37), integer(7, 7), number(Fraction("-1.5"), True, Fraction("2.25"), False), number(Fraction("0.05"), False, None), number()):
+    for node in (
+        integer(-105, 37),
+        integer(7, 7),
+        number(Fraction("-1.5"), True, Fraction("2.25"), False),
+        number(Fraction("0.05"), False, None),
+        number(),
+    ):
         state = start(node)
         assert state is not None
         stack, seen = [state], set()

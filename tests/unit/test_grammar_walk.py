@@ -48,7 +48,9 @@ def test_equal_meaning_is_the_same_object() -> None:
     assert choice((choice((lit(b"a"), lit(b"b"))), lit(b"c"))) is choice((lit(b"a"), lit(b"b"), lit(b"c")))
     assert seq(lit(b"x"), choice((lit(b"a"), lit(b"b")))) is seq(lit(b"x"), choice((lit(b"a"), lit(b"b"))))
     one, other = start(lit(b"one")), start(lit(b"other"))
-    assert union((one, other)) is union((other, one)) and union((one, one)) is one and union((union((one, other)), one)) is union((one, other))
+    assert (
+        union((one, other)) is union((other, one)) and union((one, one)) is one and union((union((one, other)), one)) is union((one, other))
+    )
 
 
 def test_what_admits_nothing() -> None:
@@ -59,12 +61,16 @@ def test_what_admits_nothing() -> None:
     assert texts(start(tree(((b"a", NEVER), (b"ab", EMPTY))))) == {b"ab"}
 
 
-@pytest.mark.parametrize("words", [("a",), ("a", "ab", "abc"), ("", "a"), ("search", "search_code", "search_code_v2", "sea", "x"), ("né", "nè")])
+@pytest.mark.parametrize(
+    "words", [("a",), ("a", "ab", "abc"), ("", "a"), ("search", "search_code", "search_code_v2", "sea", "x"), ("né", "nè")]
+)
 def test_tree(words: tuple[str, ...]) -> None:
     ends = {word.encode(): b"!" + bytes((index,)) for index, word in enumerate(words)}
     state = start(tree((text, lit(end)) for text, end in ends.items()))
     assert texts(state) == {text + end for text, end in ends.items()}
-    assert state.closing() == min((text + end for text, end in ends.items()), key=len) or len(state.closing()) == min(map(len, texts(state)))
+    assert state.closing() == min((text + end for text, end in ends.items()), key=len) or len(state.closing()) == min(
+        map(len, texts(state))
+    )
     assert state.least == len(state.closing())
 
 
@@ -105,7 +111,14 @@ def test_union_of_a_text_and_its_prefix_accepts_early() -> None:
 
 def test_advance_equals_stepping_byte_by_byte() -> None:
     state = start(intern(Value, SPACED))
-    for text in (b'{"a": [1, -2.5e3, "x\\n\xc3\xa9\\ud83d\\ude00"], "b": {"c": null}}', b"[[], {}, true, false]", b'["\xff', b"01", b'"\\x', b'{"a": 1, "a"'):
+    for text in (
+        b'{"a": [1, -2.5e3, "x\\n\xc3\xa9\\ud83d\\ude00"], "b": {"c": null}}',
+        b"[[], {}, true, false]",
+        b'["\xff',
+        b"01",
+        b'"\\x',
+        b'{"a": 1, "a"',
+    ):
         slow: State | None = state
         for byte in text:
             slow = None if slow is None else slow.step(byte)

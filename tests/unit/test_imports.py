@@ -15,7 +15,8 @@ ORDER = (
     {"errors"}, {"catalogue", "grammar", "vocab"}, {"route"}, {"schema"}, {"mask"}, {"engine"}, {"action", "prompts"}, {"router"},
     {"agent", "select"}, {"serve"}, {"cli"}, {"__init__", "__main__"},
 )  # fmt: skip
-"""Bottom to top; what stands together does not import one another. The outer faces are two steps, because the command line starts the server."""
+"""Bottom to top; what stands together does not import one another. The outer faces are two steps: the command
+line starts the server."""
 LEVEL = {name: level for level, names in enumerate(ORDER) for name in names}
 FACES = ("serve", "cli", "__init__", "__main__")
 """What may use the package's own door."""
@@ -89,7 +90,10 @@ def test_the_check_sees_a_bad_import(path: str, source: str, fault: str) -> None
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("schema/lower.py", "from ..grammar.expr import Node\nfrom ..errors import SchemaError\nfrom .check import admits\nfrom . import report"),
+        (
+            "schema/lower.py",
+            "from ..grammar.expr import Node\nfrom ..errors import SchemaError\nfrom .check import admits\nfrom . import report",
+        ),
         ("cli/main.py", "from ..serve import app\nimport numpy as np\nfrom toolroute.router import Router"),
         ("engine/llama.py", "import llama_cpp.llama_cpp"),
         ("__init__.py", "from .router import Router"),

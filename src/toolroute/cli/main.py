@@ -83,7 +83,7 @@ def route(
     style: Annotated[Style, typer.Option(help="JSON with or without blanks.")] = Style.spaced,
     tool_choice: Annotated[str, typer.Option("--tool-choice", help="auto, required (a tool), none, or a tool's name.")] = "auto",
     decide: Annotated[DecideBy, typer.Option(help="Score whole names, or write the name token by token.")] = DecideBy.score,
-    docs: Annotated[DocsWhere, typer.Option(help="Where parameter documentation stands in the prompt.")] = DocsWhere.auto,
+    docs: Annotated[DocsWhere, typer.Option(help="Where parameter documentation stands in the prompt.")] = DocsWhere.late,
     on_cap: Annotated[OnCap, typer.Option("--on-cap", help="At the cap: close the reply within it, or cut it there.")] = OnCap.complete,
     terminal: Terminal = None,
     on_error: Drop = OnError.raise_,

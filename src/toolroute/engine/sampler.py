@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import EngineError
+from ..errors import DeadEnd, EngineError
 from ..mask import Matcher, TokenMask
 from .protocol import Logits
 
@@ -41,10 +41,15 @@ class Sampler:
         self._random = np.random.default_rng(self.seed)
 
     def choose(self, matcher: Matcher, logits: Logits) -> Choice:
-        """The next token. ``logits``: float32, shape (size,), may be written to.
+        """The next token. ``logits``: float32, a number per token id (what stands beyond the vocabulary is padding), may be written to.
 
-        Raises ``EngineError`` for a row that is not finite, and ``DeadEnd`` where no token of the vocabulary may come.
+        Raises ``EngineError`` for a row that is not finite, is too short or rules out every allowed token, and ``DeadEnd`` where no token
+        of the vocabulary may come.
         """
+        size = matcher.vocabulary.size
+        if len(logits) < size:
+            raise EngineError(f"the row has {len(logits)} logits, the vocabulary {size} tokens")
+        logits = logits[:size]
         best = int(logits.argmax())
         if not np.isfinite(logits[best]):
             raise EngineError(f"the row of logits is not finite ({logits[best]} at token {best})")
@@ -53,26 +58,27 @@ class Sampler:
         if self.temperature == 0 and allowed:
             return Choice(best, False, False)
         language = matcher.language_mask()
-        token = self._best(matcher, language, logits) if self.temperature == 0 else self._draw(language, logits)
+        choose = self._best if self.temperature == 0 else self._draw
+        token = choose(matcher, language, logits)
         if not matcher.allows(token):
             # The cap refuses it: now the exact mask under the cap is worth its cost.
             capped = True
-            mask = matcher.mask()
-            if not len(mask):
-                raise matcher.dead_end()
-            token = self._best(matcher, mask, logits) if self.temperature == 0 else self._draw(mask, logits)
+            token = choose(matcher, matcher.mask(), logits)
         return Choice(token, not allowed and not capped, capped)
 
     @staticmethod
     def _best(matcher: Matcher, mask: TokenMask, logits: Logits) -> int:
-        if not mask.dense and not len(mask.extra):
-            raise matcher.dead_end()
-        return mask.best(logits)
+        token = mask.best(logits) if mask.dense or len(mask.extra) else -1
+        if token < 0 or logits[token] == -np.inf:
+            raise _nothing(matcher, mask)
+        return token
 
-    def _draw(self, mask: TokenMask, logits: Logits) -> int:
+    def _draw(self, matcher: Matcher, mask: TokenMask, logits: Logits) -> int:
         """Draw from the allowed tokens. Double precision; ties at the top-k boundary are kept by lowest id."""
         ids = mask.ids()
         scores = logits[ids].astype(np.float64) / self.temperature
+        if not len(ids) or scores.max() == -np.inf:
+            raise _nothing(matcher, mask)
         if self.top_k and self.top_k < len(ids):
             keep = np.argsort(-scores, kind="stable")[: self.top_k]
             ids, scores = ids[keep], scores[keep]
@@ -84,6 +90,11 @@ class Sampler:
             order = order[:count]
             ids, weights = ids[order], weights[order] / weights[order].sum()
         return int(ids[min(int(np.searchsorted(np.cumsum(weights), self._random.random())), len(ids) - 1)])
+
+
+def _nothing(matcher: Matcher, mask: TokenMask) -> DeadEnd | EngineError:
+    """Why there is nothing to choose: no token is allowed, or the row rules out each that is."""
+    return EngineError("the row of logits rules out every allowed token") if len(mask) else matcher.dead_end()
 
 
 def log_softmax(logits: Logits, token: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .expr import END, Lit, State, cons, lit
+from .expr import END, Lit, State, Tree, cons, lit
 from .strings import Body, KeyBody
 
 _PLAIN_RUN: Final = re.compile(rb"[ !#-\[\]-\x7f]+")
@@ -32,6 +32,9 @@ def advance(state: State, data: bytes) -> State | None:
         elif node.__class__ is KeyBody and node.inner is END and (run := _PLAIN_RUN.match(data, i)) is not None:
             i = run.end()
             after = node.longer(run.group(), END, state.k)
+        elif node.__class__ is Tree and state._view is None:
+            after = node.after(data[i], state.k)
+            i += 1
         else:
             after = state.step(data[i])
             i += 1

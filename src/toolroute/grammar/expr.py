@@ -17,6 +17,7 @@ Cost. Building is linear in the size of the schema; a view is built once per sta
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
@@ -321,10 +322,18 @@ class Tree(Node):
     derivatives, and a branch that has become unique no longer knows its siblings.
     """
 
-    __slots__ = ("entries",)
+    __slots__ = ("_deepest", "entries")
 
     def __init__(self, entries: tuple[tuple[bytes, Node], ...]) -> None:
         self.entries = entries
+        self._deepest: int | None = None
+
+    @property
+    def deepest(self) -> int:
+        """The most nesting that the shortest text of any entry needs; more than ``MAX_DEPTH`` where an entry has no text."""
+        if self._deepest is None:
+            self._deepest = max([MAX_DEPTH + 1 if node.best is None else node.best[1] for _, node in self.entries])
+        return self._deepest
 
     def least(self, of: Callable[[Node], Least | None]) -> Least | None:
         found: Least | None = None
@@ -356,21 +365,33 @@ class Tree(Node):
             first, start = text[0], i
             while i < n and entries[i][0][0] == first:
                 i += 1
-            if i - start == 1:
-                state = cons(node, k)
-                if state is not None:
-                    state = cons(intern(Lit, text[1:]), state)
-            else:
-                last, cut = entries[i - 1][0], 1
-                while cut < len(text) and cut < len(last) and text[cut] == last[cut]:
-                    cut += 1
-                state = cons(intern(Tree, tuple((t[cut:], m) for t, m in entries[start:i])), k)
-                if state is not None:
-                    state = cons(intern(Lit, text[1:cut]), state)
+            state = self._branch(start, i, k)
             if state is not None:
                 edges[first] = state
         view = View(edges, (), False)
         return view if ended is None else merge((view, ended.view))
+
+    def _branch(self, start: int, end: int, k: State) -> State | None:
+        """The state after the first byte of these entries, which they share."""
+        text, node = self.entries[start]
+        if end - start == 1:
+            state = cons(node, k)
+            return None if state is None else cons(intern(Lit, text[1:]), state)
+        last, cut = self.entries[end - 1][0], 1
+        while cut < len(text) and cut < len(last) and text[cut] == last[cut]:
+            cut += 1
+        state = cons(intern(Tree, tuple([(t[cut:], m) for t, m in self.entries[start:end]])), k)
+        return None if state is None else cons(intern(Lit, text[1:cut]), state)
+
+    def after(self, byte: int, k: State) -> State | None:
+        """``State.step`` of the state *self then k*, without its other edges."""
+        entries = self.entries
+        if not entries[0][0]:
+            state = cons(self, k)
+            return None if state is None else state.step(byte)
+        start = bisect_left(entries, (bytes((byte,)),))
+        end = len(entries) if byte == 0xFF else bisect_left(entries, (bytes((byte + 1,)),), start)
+        return None if start == end else self._branch(start, end, k)
 
 
 END: Final = State(End(), None, 0, 0)

@@ -50,13 +50,24 @@ class Digits(Node):
 
     def expand(self, k: State) -> View:
         edges: dict[int, State] = {}
+        first, last = self._alike()
+        state: State | None = None
         for digit in range(10):
-            after = digits(self._after(digit))
-            state = cons(after, k)
+            if not first < digit <= last:
+                state = cons(digits(self._after(digit)), k)
             if state is not None:
                 edges[0x30 + digit] = state
         view = View(edges, (), False)
         return view if not self.windows or self.windows[0] is None else merge((view, k.view))
+
+    def _alike(self) -> tuple[int, int]:
+        """The first and the last of the digits that cut off nothing: after them, any digits may come."""
+        first, last, size = 0, 9, 1
+        for window in self.windows[1:]:
+            if window is not None:
+                first, last = max(first, -(-window[0] // size)), min(last, (window[1] + 1) // size - 1)
+            size *= 10
+        return first, last
 
     def _after(self, digit: int) -> list[Window]:
         windows: list[Window] = []

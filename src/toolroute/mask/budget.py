@@ -14,7 +14,7 @@ from ..grammar.expr import Alt, State, cons
 from ..grammar.strings import Body
 from .strings import Ints
 from .table import Entry, MaskTable
-from .token_mask import TokenMask
+from .token_mask import TokenMask, distinct
 
 _REST_OF_CHARACTER = 11  # bytes that may be needed to finish a character: the longest is a surrogate pair's escape after its backslash
 
@@ -65,7 +65,7 @@ def within(table: MaskTable, entry: Entry, budget: int, first: int | None) -> To
         if not all(isinstance(member.node, Body) for member in _wide(state)):
             test(mask.ids().tolist())
             arrays.append(np.array(keep, np.int32))
-    return TokenMask(table.vocabulary.size, np.unique(np.concatenate(arrays)))
+    return TokenMask(table.vocabulary.size, distinct(arrays))
 
 
 def _wide(state: State) -> list[State]:

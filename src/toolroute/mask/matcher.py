@@ -106,8 +106,11 @@ class Matcher:
         """
         if self._ended:
             return TokenMask.of(self.vocabulary.size, ())
-        left = self.tokens_left
-        if left is None or worst(self.table, self._entry) <= left - 1:
+        if self.cap is None:
+            known = self._entry.mask
+            return self.table.mask(self._entry) if known is None else known
+        left = self.cap - len(self._history)
+        if worst(self.table, self._entry) <= left - 1:
             return self.table.mask(self._entry)
         return within(self.table, self._entry, left - 1, self._closing[0] if self._closing else None)
 
@@ -166,6 +169,8 @@ class Matcher:
         if left is None:
             return state, (), False
         inherited = self._closing[1:] if self._closing and self._closing[0] == token else None
+        if inherited is None and state.least > (left - 1) * self.vocabulary.longest:
+            return None  # not even with the longest tokens
         fresh = self.table.closing(self.table.entry(state))
         best = inherited if fresh is None or (inherited is not None and len(inherited) < len(fresh)) else fresh
         return None if best is None or len(best) > left - 1 else (state, best, False)
@@ -174,6 +179,10 @@ class Matcher:
 
     def accept(self, token: int) -> None:
         """Take ``token``. Raises ``TokenRejected``, and changes nothing, where it is not allowed."""
+        if self.cap is None and not self._ended and (known := self._entry.next.get(token)) is not None:
+            self._history.append((token, self._entry.state, self._closing, self.capped))
+            self._entry = self.table.entry(known)
+            return
         after = self._next(token)
         if after is None:
             reason = "would not leave room to finish within the cap" if self.refused_by_cap(token) else "is not allowed here"

@@ -54,6 +54,7 @@ class StringTable:
         start = cons(body(0, _COUNTER, strict), END)
         assert start is not None
         self._start = start
+        self._words: npt.NDArray[np.uint32] | None = None
         self._readings: dict[tuple[int, int, int], Reading] = {}
         whole = self.reading(0, len(vocabulary.texts), 0)
         ids = vocabulary.ids
@@ -69,6 +70,17 @@ class StringTable:
         self.starts = np.searchsorted(sorted_needs[:count], np.arange(self.longest + 2))
         self.outside = np.sort(by_need[count:])
         """The ids that do not stay inside."""
+
+    def words(self, limit: int) -> npt.NDArray[np.uint32]:
+        """The ids that stay inside and need at most ``limit`` code points, as a bit mask (see ``TokenMask.bitmask``)."""
+        if self._words is not None and limit >= self.longest:
+            return self._words
+        flags = np.zeros(-(-len(self.needs) // 32) * 32, np.bool_)
+        np.less_equal(self.needs, min(limit, self.longest), out=flags[: len(self.needs)])
+        words: npt.NDArray[np.uint32] = np.packbits(flags, bitorder="little").view("<u4").astype(np.uint32, copy=False)
+        if limit >= self.longest:
+            self._words = words
+        return words
 
     def reading(self, low: int, high: int, depth: int) -> Reading:
         """The tokens at positions ``low``..``high``, read as string text from byte ``depth`` on."""

@@ -14,11 +14,11 @@ import numpy as np
 
 from ..errors import DeadEnd, VocabularyError
 from ..grammar.automaton import advance, forced
-from ..grammar.expr import Alt, State, cons
-from ..grammar.strings import Body, KeyBody, body
+from ..grammar.expr import Alt, Lit, State, cons
+from ..grammar.strings import QUOTE, Body, KeyBody, body
 from ..vocab import Vocabulary
 from .strings import Ints, Reading, StringTable
-from .token_mask import TokenMask
+from .token_mask import TokenMask, distinct
 from .walk import Texts, walk
 
 Tokenize = Callable[[bytes], "list[int]"]
@@ -33,7 +33,6 @@ CHOP: Final = 4
 """Tokens at the end of a forced run that may be taken back, so that a longer token can be chosen there (count)."""
 
 _UNLIMITED: Final = 0xFFFE
-_NO_INTS: Final = np.empty(0, np.int32)
 _UNKNOWN: Final = (-1,)  # a closing sequence that was not asked for yet
 
 
@@ -74,7 +73,7 @@ class MaskTable:
         texts = self.texts
         for strict in (False, True):
             table = self.string_table(strict)
-            for low, high, depth in texts.after(b'"'):
+            for low, high, depth in texts.after(QUOTE):
                 table.reading(low, high, depth)
         return self
 
@@ -141,7 +140,7 @@ class MaskTable:
         self.computed += 1
         if isinstance(state.node, Alt):
             masks = [self.mask(self.entry(member)) for member in state.node.states]
-            extra = np.unique(np.concatenate([mask.extra for mask in masks]))
+            extra = distinct([mask.extra for mask in masks])
             limits: dict[StringTable, int] = {}
             for mask in masks:
                 for table, limit in mask.dense:
@@ -164,15 +163,15 @@ class MaskTable:
             arrays.extend(self._leaving(leaf, reading, depth))
 
         walk(self.texts, state, 0, count, b"", found, wide)
+        ids = self.vocabulary.ids
         if found:
-            arrays.append(np.array(found, np.int32))
-        extra = self.vocabulary.ids[np.concatenate(arrays) if len(arrays) > 1 else arrays[0] if arrays else _NO_INTS]
-        if state.view.accepts:
-            extra = np.concatenate((extra, np.fromiter(self.vocabulary.eog, np.int32)))
-        extra.sort()
-        if len(extra) > 1 and not (extra[1:] > extra[:-1]).all():
-            extra = np.unique(extra)
-        return TokenMask(self.vocabulary.size, extra, tuple(dense))
+            arrays.append(np.array(list(set(found)), np.int32))
+        parts = [ids[array] for array in arrays]
+        if state.node.__class__ is not Lit and state.view.accepts:
+            parts.append(np.fromiter(self.vocabulary.eog, np.int32))
+        if len(parts) == 1:
+            parts[0].sort()  # each of them lists a token once
+        return TokenMask(self.vocabulary.size, parts[0] if len(parts) == 1 else distinct(parts), tuple(dense))
 
     def _leaving(self, leaf: State, reading: Reading, depth: int) -> list[Ints]:
         """Positions of the tokens that close the string of ``leaf`` and go on as its continuation allows."""
@@ -247,17 +246,21 @@ class MaskTable:
         if not text:
             return ()
         pieces = self.vocabulary.pieces
-        if tokenize is None:
-            run = list(self.vocabulary.spell(text))
-        else:
-            context = pieces[left] if left is not None else b""
-            run = tokenize(context + text)
-            if context and run and run[0] == left:
-                run = run[1:]
-            elif context:
-                run = tokenize(text)
-            if b"".join(pieces[token] for token in run) != text:
-                return ()
+        try:
+            if tokenize is None:
+                run = list(self.vocabulary.spell(text))
+            else:
+                context = pieces[left] if left is not None else b""
+                run = tokenize(context + text)
+                if context and run and run[0] == left:
+                    run = run[1:]
+                elif context:
+                    run = tokenize(text)
+        except VocabularyError:  # then the place where no token goes on is the dead end, with what was written before it
+            return ()
+        written = [pieces[token] for token in run]
+        if b"".join(written) != text or not all(written):  # a token without bytes (one that opens a text, say) is not forced
+            return ()
         return tuple(self._chop(run, after))
 
     def _chop(self, run: list[int], after: State) -> list[int]:

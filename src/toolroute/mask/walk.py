@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
 from ..grammar.automaton import advance
-from ..grammar.expr import Alt, Lit, State
+from ..grammar.expr import MAX_DEPTH, Alt, Lit, State, Tree, cons
 from ..vocab import following
 
 Wide = Callable[[State, int, int, int], None]
@@ -44,24 +44,39 @@ class Texts:
         chain: list[int] = []
         for i, text in enumerate(texts):
             while chain and not text.startswith(texts[chain[-1]]):
-                chain.pop()
+                del chain[-1]
             self.shorter.append(chain[-1] if chain else -1)
             chain.append(i)
 
 
-    def after(self, end: bytes) -> Iterator[tuple[int, int, int]]:
-        """For every text, or beginning of one, that ends with ``end``: the range of longer texts that start with it, and its length."""
+    def along(self, text: bytes, low: int, high: int, found: list[int]) -> tuple[int, int]:
+        """The positions in ``low``..``high`` of the longer texts that start with ``text``; those of its beginnings go to ``found``."""
+        texts, shorter = self.texts, self.shorter
+        end = bisect_right(texts, text, low, high)
+        i = end - 1
+        while i >= low and not text.startswith(texts[i]):
+            i = shorter[i]
+        while i >= low:
+            found.append(i)
+            i = shorter[i]
+        if end == high or not texts[end].startswith(text):
+            return end, end
+        stop = following(text)
+        return end, high if stop is None else bisect_left(texts, stop, end, high)
+
+    def after(self, byte: int) -> Iterator[tuple[int, int, int]]:
+        """For every beginning of a text that ends with ``byte``: the range of longer texts that start with it, and its length."""
         seen = set()
-        for text in self.texts:
-            at = text.find(end) + len(end)
-            while at >= len(end) and at < len(text):
+        for text in [text for text in self.texts if byte in text]:
+            at = text.find(byte) + 1
+            while 0 < at < len(text):
                 prefix = text[:at]
                 if prefix not in seen:
                     seen.add(prefix)
                     stop = following(prefix)
                     last = len(self.texts) if stop is None else bisect_left(self.texts, stop)
                     yield bisect_right(self.texts, prefix), last, at
-                at = text.find(end, at) + len(end)
+                at = text.find(byte, at) + 1
 
 
 def walk(sorted_texts: Texts, state: State, low: int, high: int, prefix: bytes, found: list[int], wide: Wide) -> None:
@@ -70,7 +85,7 @@ def walk(sorted_texts: Texts, state: State, low: int, high: int, prefix: bytes, 
     Those are the texts that start with ``prefix`` and are longer. ``wide(leaf, low, high, depth)`` is called for every wide leaf instead of
     walking it.
     """
-    texts, shorter = sorted_texts.texts, sorted_texts.shorter
+    texts = sorted_texts.texts
     while True:
         if high - low <= _ONE_BY_ONE:
             depth = len(prefix)
@@ -81,22 +96,21 @@ def walk(sorted_texts: Texts, state: State, low: int, high: int, prefix: bytes, 
             for member in node.states:
                 walk(sorted_texts, member, low, high, prefix, found, wide)
             return
-        if node.__class__ is not Lit:
-            break
-        prefix += node.text
-        end = bisect_right(texts, prefix, low, high)
-        i = end - 1
-        while i >= low and not prefix.startswith(texts[i]):
-            i = shorter[i]
-        while i >= low:
-            found.append(i)
-            i = shorter[i]
-        if end == high or not texts[end].startswith(prefix):
+        if node.__class__ is Lit:
+            prefix += node.text
+            low, high = sorted_texts.along(prefix, low, high, found)
+            if low == high:
+                return
+            state = state.k
+        elif node.__class__ is Tree and node.deepest + state.k.depth <= MAX_DEPTH:
+            # No branch is cut off for its depth, so each entry can be followed by itself.
+            for text, follows in node.entries:
+                first, last = sorted_texts.along(prefix + text, low, high, found) if text else (low, high)
+                if first < last and (rest := cons(follows, state.k)) is not None:
+                    walk(sorted_texts, rest, first, last, prefix + text, found, wide)
             return
-        low, state = end, state.k
-        stop = following(prefix)
-        if stop is not None:
-            high = bisect_left(texts, stop, low, high)
+        else:
+            break
     view = state.view
     if view.wide == (state,):
         wide(state, low, high, len(prefix))
