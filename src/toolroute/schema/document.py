@@ -19,6 +19,16 @@ from .keywords import escape, unescape
 _NOT_SCHEMAS = ("enum", "const", "default", "examples")
 
 
+_DEFAULT = dialect_name(DEFAULT_DIALECT)
+_DRAFTS = {
+    "json-schema.org/draft-04/schema": 4,
+    "json-schema.org/draft-06/schema": 6,
+    "json-schema.org/draft-07/schema": 7,
+    "json-schema.org/draft/2019-09/schema": 2019,
+    "json-schema.org/draft/2020-12/schema": 2020,
+}
+
+
 class Part(NamedTuple):
     """A schema at its place. ``skip``: keywords that have been dealt with already."""
 
@@ -40,8 +50,9 @@ class Document:
 
     def __init__(self, root: Any) -> None:
         self.root = root
-        self.dialect = dialect_name(root.get("$schema", DEFAULT_DIALECT) if isinstance(root, dict) else DEFAULT_DIALECT)
-        self.draft = int(re.sub(r"\D", "", self.dialect.split("draft")[1])[:4])
+        named = isinstance(root, dict) and "$schema" in root
+        self.dialect = dialect_name(root["$schema"]) if named else _DEFAULT
+        self.draft = _DRAFTS[self.dialect]
         self._scanned: tuple[dict[str, str], str | None] | None = None
         self._digest: str | None = None
 

@@ -67,6 +67,7 @@ _OWN: Final[dict[str, frozenset[str]]] = {
     "object": frozenset(("type", "properties", "required", "additionalProperties")),
 }
 _ASSERTIONS: Final = frozenset(SHAPES)
+_SPECIAL: Final = frozenset((*CHECKED, "exclusiveMinimum", "exclusiveMaximum"))  # keywords that ``_read`` has more to say about
 
 
 class Lowered(NamedTuple):
@@ -171,7 +172,11 @@ class Lowering:
         if not more <= _OWN[name]:
             return None
         if pointer not in self.places:
-            self._read(part)
+            if name == "array":
+                self._read(part)
+            else:  # of what is checked there, only shapes can be at fault here
+                self.places[pointer] = schema
+                check_shapes(schema, pointer)
         flat = [part]
         if "enum" in more:
             return self._finite(flat, flat)
@@ -236,6 +241,8 @@ class Lowering:
             schema = {"$ref": schema["$ref"]}  # before 2019-09, $ref stood alone
         self.places[pointer] = schema
         check_shapes(schema, pointer)
+        if _SPECIAL.isdisjoint(schema) and not isinstance(schema.get("items"), list):
+            return
         for keyword in schema:
             if keyword in CHECKED:
                 self._later(pointer, keyword, "the mask does not know this keyword")
@@ -312,11 +319,17 @@ class Lowering:
                 if keyword in part.schema:
                     if not listed:
                         raise UnsatisfiableRoute("enum lists no value", pointer=f"{part.pointer}/enum")
-                    known = {canonical(value) for value in listed}
-                    values = [v for v in (listed if values is None else values) if canonical(v) in known]
+                    if values is None:
+                        values = listed
+                    else:
+                        known = {canonical(value) for value in listed}
+                        values = [v for v in values if canonical(v) in known]
         assert values is not None
         for part in flat:
-            values = [value for value in values if admits(part, value, self.document)]
+            if part.schema.get("type") == "string" and len(_ASSERTIONS.intersection(part.schema)) == 2 and "enum" in part.schema:
+                values = [value for value in values if value.__class__ is str]  # as ``admits`` says, at once
+            else:
+                values = [value for value in values if admits(part, value, self.document)]
         if not values:
             return self._none(finite[0].pointer, "the other keywords admit none of its listed values")
         return tree((self.text(value, finite[0].pointer), EMPTY) for value in values)
