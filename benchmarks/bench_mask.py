@@ -9,8 +9,9 @@ off. What is measured is told in ``peers/harness.py``. Rows that an engine canno
 over the rows that all engines did, except for llama.cpp's sampler, which takes milliseconds a token and gets a few rows only.
 
 Peers give their masks as bit masks, while toolroute's are sets that a sampler uses as they are; the line "bit masks" has toolroute
-write out every mask too. An engine that is not installed is left out and named. ``--peer-python`` is the interpreter of an environment
-that has llguidance, xgrammar, glrmask and llama-cpp-python.
+write out every mask too. The line "cap 256" has it keep the promise that every reply ends complete within so many tokens. An engine
+that is not installed is left out and named. ``--peer-python`` is the interpreter of an environment that has llguidance, xgrammar, glrmask
+and llama-cpp-python.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class Engine(NamedTuple):
 ENGINES: Final[dict[str, Engine]] = {
     "toolroute": Engine("ours", {}, ours=True),
     "toolroute, bit masks": Engine("ours", {"BITMASK": "1"}, ours=True),
+    "toolroute, cap 256": Engine("ours", {"CAP": "256"}, ours=True),
     "llguidance": Engine("llguidance", {}),
     "glrmask": Engine("glrmask", {}),
     "glrmask, fast compile": Engine("glrmask", {"FAST_COMPILE": "1"}),

@@ -1,4 +1,4 @@
-"""toolroute. With ``BITMASK=1`` every mask is also written out as a bit mask, the form in which the other engines give it."""
+"""toolroute. With ``BITMASK=1`` every mask is also written out as a bit mask, as the other engines give it; ``CAP=n``: at most n tokens."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from benchmarks.peers.harness import Session, main
 from toolroute.grammar import expr, numbers
 from toolroute.mask import MaskTable, Matcher
 from toolroute.mask.strings import Reading
+from toolroute.route.ecma import compile_pattern
+from toolroute.route.validate import argument_validator
 from toolroute.schema import Route, compile_route
 from toolroute.schema import compile as compiling
 from toolroute.vocab import Vocabulary
@@ -19,8 +21,8 @@ class Ours:
 
     style = "compact"
 
-    def __init__(self, bitmask: bool) -> None:
-        self.bitmask = bitmask
+    def __init__(self, bitmask: bool = False, cap: int | None = None) -> None:
+        self.bitmask, self.cap = bitmask, cap
         self.vocabulary = Vocabulary([], frozenset())
         self.readings: dict[bool, dict[tuple[int, int, int], Reading]] = {}
 
@@ -44,6 +46,8 @@ class Ours:
         for strict, strings in table.strings.items():
             strings._readings = dict(self.readings[strict])
         compiling._memo.clear()
+        compile_pattern.cache_clear()
+        argument_validator.cache_clear()
         expr._table.clear()
         for function in (numbers.integer, numbers.number):
             function.cache_clear()
@@ -53,7 +57,7 @@ class Ours:
         return compile_route(row["tools"], style="compact")
 
     def start(self, compiled: Route) -> Session:
-        matcher = Matcher(compiled, self.vocabulary)
+        matcher = Matcher(compiled, self.vocabulary, self.cap)
 
         def count() -> int:
             return len(matcher.mask())
@@ -65,4 +69,4 @@ class Ours:
 
 
 if __name__ == "__main__":
-    main(Ours(bool(os.environ.get("BITMASK"))))
+    main(Ours(bool(os.environ.get("BITMASK")), int(os.environ["CAP"]) if "CAP" in os.environ else None))

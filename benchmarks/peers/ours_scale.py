@@ -44,7 +44,7 @@ def memory(inputs: Inputs, traced: bool) -> None:
 def catalogue(inputs: Inputs) -> None:
     """Compile the tools of the first row, and decode its reply, each time as a fresh process would."""
     eog, (row,), model = inputs.rest()
-    ours = Ours(bitmask=False)
+    ours = Ours()
     ours.prepare(inputs.pieces(), eog, model)
     gc.collect()
     before = resident()

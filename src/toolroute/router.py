@@ -42,6 +42,10 @@ FULL_DOCS_TOKENS: Final = 256
 """With ``docs="auto"``: the tokens that all parameter documentation may add to the reused prefix (count); beyond it, only the
 chosen tool's is added, after the decision. About what two or three requests spend on reading late documentation."""
 
+CHECKED_AHEAD: Final = 128
+"""Tools whose argument validators are built when a catalogue is first seen (count, about 1 ms each); those of larger catalogues beyond it are
+built when the tool is chosen."""
+
 _OFFERS_KEPT: Final = 8
 
 
@@ -121,6 +125,8 @@ class Router:
             if offer.given is catalogue or offer.given == catalogue:
                 return offer
         route = compile_route(catalogue, self.terminals, self.style)
+        for tool in route.tools[:CHECKED_AHEAD]:
+            argument_validator(tool)  # a schema the validator refuses is refused now, not after the model has answered
         docs = self._docs(route)
         system = system_text(route.tools, route.terminals, "signatures" if docs == "late" else docs, self.style)
         # Priors are a property of the prompt and the names, so a catalogue that changed elsewhere keeps them.
@@ -132,6 +138,8 @@ class Router:
     def _docs(self, route: Route) -> Literal["late", "full", "signatures", "schemas"]:
         if self.docs != "auto":
             return self.docs
+        if self.decide == "score" and self._gate == "fitted" and shipped_gate(self.engine.model_hash, f"{self.style}/full") is None:
+            return "late"  # the decision would have no gate under the longer prompt
         text = 0
         for tool in route.tools:
             text += len(tool_parameters_doc(tool))

@@ -341,7 +341,7 @@ class Lowering:
                 return encode_basestring(value).encode()
             marks = (self.marks.comma.decode(), self.marks.colon.decode())
             return json.dumps(value, ensure_ascii=False, separators=marks, allow_nan=False).encode()
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError) as error:
             raise SchemaError(f"a listed value cannot be written as JSON: {error}", pointer=pointer) from None
 
     def _number(self, flat: list[Part], pointer: str, whole: bool) -> Node:
