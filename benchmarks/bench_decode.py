@@ -76,8 +76,8 @@ def ours(engine: LlamaEngine, decide: str) -> Run:
         decode = times.decode + times.mask + times.choose
         outside = (times.mask + times.choose) / decode if times.decode else None
         return {
-            "text": action.text, "steps": engine.steps - before,
-            "decided": action.usage.decided_tokens, "forced": action.usage.forced_tokens, "wall": wall, "outside": outside, "complete": action.complete,
+            "text": action.text, "steps": engine.steps - before, "decided": action.usage.decided_tokens,
+            "forced": action.usage.forced_tokens, "wall": wall, "outside": outside, "complete": action.complete,
         }  # fmt: skip
 
     return run
@@ -213,7 +213,8 @@ def summary(results: dict[str, list[dict[str, Any]]]) -> str:
                 mean = {k: statistics.mean(row[k] for row in of) for k in ("decided", "forced", "steps", "wall")}
                 lines.append(
                     f"| {arm}, {kind} | {len(of)} | {mean['decided']:.1f} + {mean['forced']:.1f} | {mean['steps']:.1f} "
-                    f"| {mean['wall']:.3f} | {statistics.median(row['wall'] for row in of):.3f} | {sum(not row['complete'] for row in of)} |"
+                    f"| {mean['wall']:.3f} "
+                    f"| {statistics.median(row['wall'] for row in of):.3f} | {sum(not row['complete'] for row in of)} |"
                 )
     lines.append("")
     for mine in ARMS[:2]:

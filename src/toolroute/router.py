@@ -43,8 +43,8 @@ FULL_DOCS_TOKENS: Final = 256
 chosen tool's is added, after the decision. About what two or three requests spend on reading late documentation."""
 
 CHECKED_AHEAD: Final = 128
-"""Tools whose argument validators are built when a catalogue is first seen (count, about 1 ms each); those of larger catalogues beyond it are
-built when the tool is chosen."""
+"""Tools whose argument validators are built when a catalogue is first seen (count, about 1 ms each); further ones are built when their tool
+is chosen."""
 
 _OFFERS_KEPT: Final = 8
 
