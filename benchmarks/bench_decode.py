@@ -33,6 +33,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.progress import track
 
@@ -129,10 +130,9 @@ def check(engine: LlamaEngine) -> Run:
     vocab = engine._model.vocab
     size = engine.vocabulary.size
 
-    def rejects(sampler: Any, data: Any, count: int) -> Any:
-        array = lib.llama_token_data_array(data, count, -1, False)
-        lib.llama_sampler_apply(sampler, ctypes.byref(array))
-        return array
+    def rejects(sampler: Any, data: Any, count: int) -> None:
+        """Write −inf over the candidates that the grammar refuses."""
+        lib.llama_sampler_apply(sampler, ctypes.byref(lib.llama_token_data_array(data, count, -1, False)))
 
     def run(row: dict[str, Any], cap: int) -> dict[str, Any]:
         text = llama_cpp.LlamaGrammar.from_json_schema(json.dumps(row["schema"]), verbose=False)._grammar
@@ -144,6 +144,7 @@ def check(engine: LlamaEngine) -> Run:
             raise RuntimeError("llama.cpp refuses the grammar")
         tokens: list[int] = []
         one, every = (lib.llama_token_data * 1)(), (lib.llama_token_data * size)()
+        table = np.frombuffer(every, np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)]))
         last, complete = row["prompt"][-1], False
         while len(tokens) < cap:
             logits = engine.evaluate([last])
@@ -151,10 +152,9 @@ def check(engine: LlamaEngine) -> Run:
             one[0].id, one[0].logit = best, 1.0
             rejects(sampler, one, 1)
             if one[0].logit != 1.0:
-                for i in range(size):
-                    every[i].id, every[i].logit = i, logits[i]
-                array = rejects(sampler, every, size)
-                best = max((array.data[i] for i in range(array.size)), key=lambda d: d.logit).id
+                table["id"], table["logit"] = np.arange(size), logits
+                rejects(sampler, every, size)
+                best = int(table["id"][table["logit"].argmax()])
             if best in engine.vocabulary.eog:
                 complete = True
                 break
