@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from toolroute.grammar import END, State, accepts, advance, forced
+from toolroute.grammar import END, State, accepts, advance, expr, forced
 from toolroute.grammar.containers import SPACED, Value
 from toolroute.grammar.expr import EMPTY, NEVER, Bytes, Node, choice, cons, counters, intern, lit, seq, tree, union
 
@@ -59,6 +59,15 @@ def test_what_admits_nothing() -> None:
     assert choice((NEVER, NEVER)) is NEVER
     assert texts(start(choice((lit(b"a"), seq(lit(b"b"), NEVER))))) == {b"a"}
     assert texts(start(tree(((b"a", NEVER), (b"ab", EMPTY))))) == {b"ab"}
+
+
+def test_a_full_table_starts_anew_and_changes_no_meaning(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = start(choice((lit(b"one"), lit(b"other"))))
+    monkeypatch.setattr(expr, "MAX_INTERNED", 0)  # every new node forgets all others
+    assert lit(b"a text that no other test has").best == (29, 0)
+    assert choice((NEVER, NEVER)) is NEVER and seq(EMPTY, EMPTY) is EMPTY and lit(b"") is EMPTY
+    assert texts(before) == texts(start(choice((lit(b"one"), lit(b"other"))))) == {b"one", b"other"}
+    assert advance(before, b"one") is END
 
 
 @pytest.mark.parametrize(

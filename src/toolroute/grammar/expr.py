@@ -131,11 +131,16 @@ def intern(kind: type[Any], *args: Any) -> Any:
     node = _table.get(key)
     if node is None:
         if len(_table) >= MAX_INTERNED:
-            _table.clear()
+            _forget()
         node = kind(*args)
         node.best = node.least(_best)
         node = _table.setdefault(key, node)
     return node
+
+
+def _forget() -> None:
+    _table.clear()
+    _table.update({(Lit, b""): EMPTY, (Choice, ()): NEVER})  # their identity is public
 
 
 def _best(node: Node) -> Least | None:
@@ -164,7 +169,7 @@ def cons(node: Node, k: State) -> State | None:
     found: State | None = _table.get(key)
     if found is None:
         if len(_table) >= MAX_INTERNED:
-            _table.clear()
+            _forget()
         found = _table.setdefault(key, State(node, k, k.depth + node.opens, best[0] + k.least))
     return found
 
