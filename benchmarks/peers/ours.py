@@ -48,7 +48,7 @@ class Ours:
         compiling._memo.clear()
         compile_pattern.cache_clear()
         argument_validator.cache_clear()
-        expr._table.clear()
+        expr._forget()
         for function in (numbers.integer, numbers.number):
             function.cache_clear()
             function()
