@@ -26,7 +26,7 @@ from .engine.sampler import Sampler
 from .engine.score import NameScores, score_names
 from .engine.template import encode_chat, render_chat
 from .errors import ContextOverflow, ReplyRejected, ToolChoiceError
-from .mask import Matcher
+from .mask import MaskTable, Matcher
 from .prompts import CONTENT_FREE, Message, as_messages, full_messages, late_text, system_text
 from .route import parse_route, tool_parameters_doc
 from .route.terminal import Terminals
@@ -107,6 +107,7 @@ class Router:
         self._gate = gate
         self._catalogue = catalogue
         self._offers: list[_Offer] = []
+        MaskTable.of(engine.vocabulary).prepare()  # once per vocabulary; else the first string of the first reply would wait for it
         if not callable(catalogue):
             self._catalogue = catalogue if isinstance(catalogue, Catalogue) else Catalogue.from_tools(catalogue)
             self._offer()

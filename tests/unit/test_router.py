@@ -25,6 +25,7 @@ from toolroute.errors import (
     SchemaError,
     ToolChoiceError,
 )
+from toolroute.mask import MaskTable
 from toolroute.route import Terminal
 from toolroute.router import Router, UnfittedGateWarning
 
@@ -70,6 +71,15 @@ def test_none(decide: str, style: str) -> None:
     text = NONE if style == "spaced" else NONE.replace(" ", "")
     action = make(text, decide=decide, style=style).route("Hello")
     assert (action.tool, action.arguments, action.text, action.is_terminal, action.complete) == ("none", None, text, True, True)
+
+
+def test_the_vocabulary_is_read_before_the_first_request() -> None:
+    router = make('{"tool": "none"}')
+    table = MaskTable.of(router.engine.vocabulary)
+    before = [(strict, len(table.string_table(strict)._readings)) for strict in (False, True)]
+    router.route("hi")
+    assert before == [(strict, len(table.string_table(strict)._readings)) for strict in (False, True)]
+    assert all(count > 0 for _, count in before) and table.prepare() is table
 
 
 def test_scores_are_reported_best_first() -> None:

@@ -61,6 +61,7 @@ class MaskTable:
         self._old: dict[State, Entry] = {}
         self._closings: dict[bytes, tuple[int, ...] | None] = {}
         self.computed = 0
+        self._prepared = False
 
     @classmethod
     def of(cls, vocabulary: Vocabulary) -> MaskTable:
@@ -70,11 +71,13 @@ class MaskTable:
 
     def prepare(self) -> MaskTable:
         """Read the vocabulary's tokens as string text now (0.1–0.5 s) instead of at the first string."""
-        texts = self.texts
-        for strict in (False, True):
-            table = self.string_table(strict)
-            for low, high, depth in texts.after(QUOTE):
-                table.reading(low, high, depth)
+        if not self._prepared:
+            ranges = list(self.texts.after(QUOTE))
+            for strict in (False, True):
+                table = self.string_table(strict)
+                for low, high, depth in ranges:
+                    table.reading(low, high, depth)
+            self._prepared = True
         return self
 
     @property
