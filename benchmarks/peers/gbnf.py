@@ -32,6 +32,7 @@ class Gbnf:
         params.vocab_only = True
         self.model = lib.llama_model_load_from_file(model.encode(), params)
         self.vocab = lib.llama_model_get_vocab(self.model)
+        self.eog = eog
         self.candidates = np.zeros(len(pieces), _CANDIDATE)
         self.candidates["id"] = np.arange(len(pieces))
         data = self.candidates.ctypes.data_as(ctypes.POINTER(lib.llama_token_data))
@@ -66,7 +67,11 @@ class Gbnf:
             lib.llama_sampler_accept(sampler, token)
             return True
 
-        return Session(mask, accept, lambda: int(np.isfinite(logits).sum()))
+        def ends() -> bool:
+            mask()
+            return bool(np.isfinite(logits[self.eog]).any())
+
+        return Session(mask, accept, lambda: int(np.isfinite(logits).sum()), ends)
 
 
 def _names(schema: Any) -> list[str]:

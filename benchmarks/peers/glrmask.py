@@ -45,7 +45,7 @@ class Glrmask:
         def count() -> int:
             return int(np.bitwise_count(self.bits.view(np.uint32)).sum())
 
-        return Session(partial(state.fill_mask, self.bits), state.commit_token, count)
+        return Session(partial(state.fill_mask, self.bits), state.commit_token, count, state.is_accepting)
 
 
 if __name__ == "__main__":

@@ -35,12 +35,14 @@ ENOUGH = 200_000_000
 class Session(NamedTuple):
     """One reply under way.
 
-    ``accept`` returns False or raises for a token that is refused; ``allowed``: tokens in the last mask (not timed).
+    ``accept`` returns False or raises for a token that is refused; ``allowed``: tokens in the last mask (not timed); ``ends``: whether the
+    reply may end here (not timed).
     """
 
     mask: Callable[[], object]
     accept: Callable[[int], object]
     allowed: Callable[[], int]
+    ends: Callable[[], bool]
 
 
 class Peer(Protocol):
@@ -113,7 +115,12 @@ def peak() -> int:
 
 
 def main(peer: Peer) -> None:
-    """Run all rows of the directory named on the command line."""
+    """Run all rows of the directory named on the command line; with ``schemas N`` after it, from row N on and as ``schemas`` says."""
+    if sys.argv[2:3] == ["schemas"]:
+        from benchmarks.peers import schemas
+
+        schemas.run(peer, Inputs(Path(sys.argv[1])), int(sys.argv[3]))
+        return
     inputs = Inputs(Path(sys.argv[1]))
     eog, rows, model = inputs.rest()
     pieces = inputs.pieces()
@@ -183,7 +190,7 @@ def measure(peer: Peer, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _timed(session: Session, tokens: list[int], text: str) -> tuple[list[int], list[int]]:
-    mask, accept, _ = session
+    mask, accept, *_ = session
     masks: list[int] = []
     accepts: list[int] = []
     for token in tokens:
@@ -201,7 +208,7 @@ def _timed(session: Session, tokens: list[int], text: str) -> tuple[list[int], l
 
 def _untimed(peer: Peer, compiled: Any, tokens: list[int]) -> int:
     begin = now()
-    mask, accept, _ = peer.start(compiled)
+    mask, accept, *_ = peer.start(compiled)
     for token in tokens:
         mask()
         accept(token)

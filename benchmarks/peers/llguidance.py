@@ -1,12 +1,13 @@
 """llguidance: an Earley parser over derivative-based lexemes, in Rust; masks by one walk of the token trie.
 
 It gets the model's own tokenizer through its bridge to llama.cpp, as its users have it. Where only one token can come, its mask is
-that token.
+that token. A matcher that refused a token stays in error, also after a reset: with ``COPY=1`` each reply gets a fresh copy.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 from importlib.metadata import version
 from typing import Any
 
@@ -23,6 +24,9 @@ class Llguidance:
     """``LLMatcher`` over the prepared ``LLTokenizer``."""
 
     style = "compact"
+
+    def __init__(self, copy: bool) -> None:
+        self.copy = copy
 
     def versions(self) -> dict[str, str]:
         return {"llguidance": version("llguidance"), "llama-cpp-python": version("llama-cpp-python")}
@@ -48,14 +52,20 @@ class Llguidance:
         return matcher
 
     def start(self, compiled: Any) -> Session:
-        compiled.reset()
+        if self.copy:
+            compiled = compiled.deep_copy()
+        else:
+            compiled.reset()
         fill, (pointer, size) = compiled.unsafe_compute_mask_ptr, self.where
 
         def mask() -> None:
             fill(pointer, size)
 
-        return Session(mask, compiled.consume_token, lambda: int(np.bitwise_count(self.bits.view(np.uint32)).sum()))
+        def count() -> int:
+            return int(np.bitwise_count(self.bits.view(np.uint32)).sum())
+
+        return Session(mask, compiled.consume_token, count, compiled.is_accepting)
 
 
 if __name__ == "__main__":
-    main(Llguidance())
+    main(Llguidance(bool(os.environ.get("COPY"))))

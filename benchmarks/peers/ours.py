@@ -65,7 +65,7 @@ class Ours:
         def bitmask() -> object:
             return matcher.mask().bitmask()
 
-        return Session(bitmask if self.bitmask else matcher.mask, matcher.accept, count)
+        return Session(bitmask if self.bitmask else matcher.mask, matcher.accept, count, lambda: matcher.is_accepting)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def _once(ours: Ours, row: dict[str, Any]) -> dict[str, Any]:
     read = now()
     route = compile_route(tools, style="compact")
     compiled = now()
-    mask, accept, _ = ours.start(route)
+    mask, accept, *_ = ours.start(route)
     for token in row["replies"]["compact"]["tokens"]:
         mask()
         accept(token)

@@ -1,4 +1,7 @@
-"""xgrammar: rules as automata with token masks per automaton state, in C++. With ``DYNAMIC=1`` the masks are made when first needed."""
+"""xgrammar: rules as automata with token masks per automaton state, in C++. With ``DYNAMIC=1`` the masks are made when first needed.
+
+With ``STRICT=0`` a schema means what JSON Schema says: objects that do not say otherwise are open, and members come in any order.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ class Xgrammar:
 
     style = "compact"
 
-    def __init__(self, dynamic: bool) -> None:
-        self.dynamic = dynamic
+    def __init__(self, dynamic: bool, strict: bool) -> None:
+        self.dynamic, self.strict = dynamic, strict
 
     def versions(self) -> dict[str, str]:
         return {"xgrammar": version("xgrammar"), "torch": version("torch")}
@@ -35,7 +38,9 @@ class Xgrammar:
         self.compiler = xgrammar.GrammarCompiler(self.tokenizer, max_threads=1, enable_dynamic_compilation=self.dynamic)
 
     def compile(self, row: dict[str, Any]) -> Any:
-        return self.compiler.compile_json_schema(row["schema"], any_whitespace=False, separators=(",", ":"))
+        return self.compiler.compile_json_schema(
+            row["schema"], any_whitespace=False, separators=(",", ":"), strict_mode=self.strict, any_order=not self.strict
+        )
 
     def start(self, compiled: Any) -> Session:
         matcher = xgrammar.GrammarMatcher(compiled)
@@ -43,8 +48,8 @@ class Xgrammar:
         def count() -> int:
             return int(np.bitwise_count(self.bits.numpy().view(np.uint32)).sum())
 
-        return Session(partial(matcher.fill_next_token_bitmask, self.bits), matcher.accept_token, count)
+        return Session(partial(matcher.fill_next_token_bitmask, self.bits), matcher.accept_token, count, matcher.is_completed)
 
 
 if __name__ == "__main__":
-    main(Xgrammar(bool(os.environ.get("DYNAMIC"))))
+    main(Xgrammar(bool(os.environ.get("DYNAMIC")), os.environ.get("STRICT") != "0"))

@@ -11,6 +11,7 @@ a prompt and cap that exceed the context are refused with both numbers.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,11 +22,12 @@ from .action import Action, Score, Timings, Usage, softmax
 from .catalogue import Catalogue, Tool
 from .engine.decode import Decoder, Step
 from .engine.gate import Gate, margins, shipped_gate
+from .engine.gbnf import GrammarMatcher
 from .engine.protocol import Engine
 from .engine.sampler import Sampler
 from .engine.score import NameScores, score_names
 from .engine.template import encode_chat, render_chat
-from .errors import ContextOverflow, ReplyRejected, ToolChoiceError
+from .errors import ContextOverflow, EngineError, ReplyRejected, ToolChoiceError
 from .mask import MaskTable, Matcher
 from .prompts import CONTENT_FREE, Message, as_messages, full_messages, late_text, system_text
 from .route import parse_route, tool_parameters_doc
@@ -37,6 +39,7 @@ from .schema.lower import StyleName
 Decide = Literal["score", "greedy"]
 DocsChoice = Literal["auto", "late", "full", "signatures", "schemas"]
 OnCap = Literal["complete", "stop"]
+Constraint = Literal["mask", "gbnf"]
 
 FULL_DOCS_TOKENS: Final = 256
 """With ``docs="auto"``: the tokens that all parameter documentation may add to the reused prefix (count); beyond it, only the
@@ -87,6 +90,7 @@ class Router:
         docs: DocsChoice = "late",
         gate: Gate | Literal["fitted"] | None = "fitted",
         on_cap: OnCap = "complete",
+        constraint: Constraint = "mask",
         temperature: float = 0.0,
         top_k: int = 0,
         top_p: float = 1.0,
@@ -96,6 +100,7 @@ class Router:
             ("decide", decide, ("score", "greedy")),
             ("docs", docs, ("auto", "late", "full", "signatures", "schemas")),
             ("on_cap", on_cap, ("complete", "stop")),
+            ("constraint", constraint, ("mask", "gbnf")),
         ):
             if value not in known:
                 raise ValueError(f"{name}={value!r} is none of {', '.join(known)}")
@@ -103,6 +108,9 @@ class Router:
             raise ValueError(f"cap {cap} is not a positive number of tokens")
         self.engine, self.cap, self.style = engine, cap, style
         self.decide, self.docs, self.on_cap, self.terminals = decide, docs, on_cap, terminals
+        self.constraint = constraint
+        if constraint == "gbnf" and not hasattr(engine, "grammar"):
+            raise EngineError(f"the engine {engine.name!r} has no grammars: constraint='gbnf' needs llama.cpp")
         self.sampler = Sampler(temperature, top_k, top_p, seed)
         self._gate = gate
         self._catalogue = catalogue
@@ -329,7 +337,15 @@ class _Request:
     def _write(self, prompt: list[int], route: Route) -> Action:
         engine, router = self.engine, self.router
         stop = router.on_cap == "stop"
-        matcher = Matcher(route, engine.vocabulary, None if stop else self.cap, engine.tokenize)
+        cap = None if stop else self.cap
+        if router.constraint == "mask":
+            return self._decode(prompt, Matcher(route, engine.vocabulary, cap, engine.tokenize))
+        with contextlib.closing(engine.grammar(route.gbnf())) as grammar:  # type: ignore[attr-defined]
+            return self._decode(prompt, GrammarMatcher(route, engine.vocabulary, cap, engine.tokenize, grammar=grammar))
+
+    def _decode(self, prompt: list[int], matcher: Matcher) -> Action:
+        engine, router = self.engine, self.router
+        stop = router.on_cap == "stop"
         router.sampler.restart()
         decoder = Decoder(engine, matcher, router.sampler, limit=self.cap if stop else None, detail=self.detail, on_step=self.on_step)
         decoder.take_forced()

@@ -14,7 +14,7 @@ WEATHER = {
     "type": "function",
     "function": {
         "name": "get_weather",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string", "pattern": "^[A-Z]"}}, "required": ["city"]},
+        "parameters": {"type": "object", "properties": {"city": {"type": "string", "pattern": "(?<!x)^[A-Z]"}}, "required": ["city"]},
     },
 }
 BROKEN = {"name": "broken", "parameters": {"type": "object", "properties": {"id": {"type": "string", "pattern": "^[a-z"}}}}

@@ -9,9 +9,12 @@ import time
 import pytest
 
 from toolroute.grammar import END, State, accepts, advance, forced
-from toolroute.grammar.containers import COMPACT, SPACED, Array, Member, Object, Reference, Style, Value, resolve
+from toolroute.grammar.arrays import Item, array_node
+from toolroute.grammar.containers import Reference, Value, resolve
 from toolroute.grammar.expr import EMPTY, MAX_DEPTH, NEVER, Node, choice, cons, intern, lit, seq
 from toolroute.grammar.numbers import integer
+from toolroute.grammar.objects import Member, object_node
+from toolroute.grammar.style import COMPACT, SPACED, Style
 
 DIGIT = integer(0, 9)
 
@@ -23,8 +26,8 @@ def start(node: Node) -> State:
 
 
 def array(prefix: tuple[Node, ...] = (), item: Node | None = DIGIT, low: int = 0, high: int | None = None, style: Style = SPACED) -> Node:
-    node: Node = intern(Array, prefix, item, low, high, style)
-    return node
+    rest = () if item is None else (Item(item),)
+    return array_node(tuple((Item(node),) for node in prefix), rest, style, low=low, high=high)
 
 
 @pytest.mark.parametrize("style", [SPACED, COMPACT])
@@ -73,7 +76,7 @@ NAMES = "abcd"
 )
 def test_members(style: Style, needed: set[str]) -> None:
     members = tuple(Member(f'"{n}"'.encode(), lit(b"%d" % i), n in needed) for i, n in enumerate(NAMES))
-    state = start(intern(Object, members, None, frozenset(), style))
+    state = start(object_node(members, (), style))
     marks = (style.comma.decode(), style.colon.decode())
     for count in range(5):
         for names in itertools.permutations(NAMES, count):
@@ -86,17 +89,17 @@ def test_members(style: Style, needed: set[str]) -> None:
 
 def test_members_with_prefix_names_and_impossible_values() -> None:
     members = (Member(b'"a"', DIGIT, False), Member(b'"ab"', DIGIT, False), Member(b'"a\\"b"', DIGIT, False), Member(b'"c"', NEVER, False))
-    state = start(intern(Object, members, None, frozenset(), SPACED))
+    state = start(object_node(members, (), SPACED))
     for text in ('{"a": 1}', '{"ab": 1}', '{"a": 1, "ab": 2, "a\\"b": 3}', "{}"):
         assert accepts(state, text.encode())
     assert not accepts(state, b'{"c": 1}') and not accepts(state, b'{"ab": 1, "a": 1}')
-    assert intern(Object, (Member(b'"c"', NEVER, True),), None, frozenset(), SPACED).best is None
+    assert object_node((Member(b'"c"', NEVER, True),), (), SPACED).best is None
 
 
 def test_many_optional_members_cost_one_view_a_position() -> None:
     members = tuple(Member(b'"m%03d"' % i, DIGIT, False) for i in range(300))
     began = time.perf_counter()
-    state = start(intern(Object, members, None, frozenset(), SPACED))
+    state = start(object_node(members, (), SPACED))
     assert accepts(state, b'{"m000": 1, "m007": 2, "m299": 3}') and not accepts(state, b'{"m007": 1, "m000": 2}')
     assert time.perf_counter() - began < 0.5
 
@@ -144,7 +147,7 @@ def recursive(make: object) -> Reference:
 
 
 def test_references() -> None:
-    tree = recursive(lambda r: intern(Object, (Member(b'"v"', DIGIT, True), Member(b'"next"', r, False)), None, frozenset(), SPACED))
+    tree = recursive(lambda r: object_node((Member(b'"v"', DIGIT, True), Member(b'"next"', r, False)), (), SPACED))
     state = start(tree)
     assert accepts(state, b'{"v": 1}') and accepts(state, b'{"v": 1, "next": {"v": 2, "next": {"v": 3}}}')
     assert not accepts(state, b'{"v": 1, "next": {}}') and state.closing() == b'{"v": 0}'

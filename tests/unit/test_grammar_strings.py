@@ -9,10 +9,11 @@ import time
 import pytest
 
 from toolroute.grammar import END, State, accepts, advance
-from toolroute.grammar.containers import COMPACT, SPACED, Member, Object, Style
-from toolroute.grammar.expr import cons, intern
+from toolroute.grammar.expr import cons
 from toolroute.grammar.numbers import integer
+from toolroute.grammar.objects import Free, Member, object_node
 from toolroute.grammar.strings import string
+from toolroute.grammar.style import COMPACT, SPACED, Style
 
 
 def start(low: int = 0, high: int | None = None) -> State:
@@ -128,7 +129,7 @@ def test_closing_within_a_character() -> None:
 
 
 def mapping(members: tuple[Member, ...] = (), taken: frozenset[bytes] = frozenset(), style: Style = SPACED) -> State:
-    state = cons(intern(Object, members, integer(0, 9), taken, style), END)
+    state = cons(object_node(members, (Free(None, integer(0, 9)),), style, taken=taken), END)
     assert state is not None
     return state
 

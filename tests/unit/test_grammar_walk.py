@@ -7,8 +7,9 @@ import itertools
 import pytest
 
 from toolroute.grammar import END, State, accepts, advance, expr, forced
-from toolroute.grammar.containers import SPACED, Value
+from toolroute.grammar.containers import Value
 from toolroute.grammar.expr import EMPTY, NEVER, Bytes, Node, choice, cons, counters, intern, lit, seq, tree, union
+from toolroute.grammar.style import SPACED
 
 
 def start(node: Node, k: State = END) -> State:

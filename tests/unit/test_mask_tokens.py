@@ -7,9 +7,10 @@ import pytest
 from test_vocabulary import PIECES
 
 from toolroute.grammar import END, State
-from toolroute.grammar.containers import COMPACT, Member, Object
-from toolroute.grammar.expr import Node, choice, cons, intern, lit, seq, tree, union
+from toolroute.grammar.expr import Node, choice, cons, lit, seq, tree, union
+from toolroute.grammar.objects import Free, Member, object_node
 from toolroute.grammar.strings import string
+from toolroute.grammar.style import COMPACT
 from toolroute.mask import MaskTable, TokenMask
 from toolroute.vocab import Vocabulary
 
@@ -93,7 +94,7 @@ def test_within_a_character(vocabulary: Vocabulary) -> None:
 
 def test_free_names(vocabulary: Vocabulary) -> None:
     members = (Member(b'"a"', lit(b"true"), False),)
-    state = start(intern(Object, members, lit(b"true"), frozenset(), COMPACT))
+    state = start(object_node(members, (Free(None, lit(b"true")),), COMPACT))
     assert allowed(vocabulary, at(state, b'{"a')) == sorted([*CLOSED, 7, 15])  # after the declared one, and in a free name that goes on
     assert allowed(vocabulary, at(state, b'{"a":true,"')) == sorted([*CLOSED, 7, 15])
     assert allowed(vocabulary, at(state, b'{"a":true,"a')) == sorted(CLOSED)  # taken: the name cannot end here

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 from toolroute.errors import SchemaError, UnsupportedSchema
-from toolroute.route.charset import complement, property_ranges, union
+from toolroute.grammar.charset import complement, property_ranges, union
 from toolroute.route.ecma import compile_pattern, translate
 
 

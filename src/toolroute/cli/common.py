@@ -1,7 +1,7 @@
 """What every command does the same way: errors, exit codes, text that any console can take.
 
 Exit codes: 0 done; 2 wrong usage; 3 an error of this package (one line on stderr that names the file, index, tool and reason); 4
-the reply was cut by the cap, so it is printed but must not be executed; 130 interrupted.
+the reply was cut by the cap, so it is printed but must not be executed; 5 `compile --check` does not accept the reply; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -10,14 +10,30 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import RouteError
 
-FAILED, CUT, INTERRUPTED = 3, 4, 130
+FAILED, CUT, NOT_ACCEPTED, INTERRUPTED = 3, 4, 5, 130
+
+
+class Style(str, Enum):
+    spaced = "spaced"
+    compact = "compact"
+
+
+class OnError(str, Enum):
+    raise_ = "raise"
+    drop = "drop"
+
+
+Terminal = Annotated[list[str] | None, typer.Option("--terminal", help="A reply that calls no tool; repeatable. [default: none]")]
+Drop = Annotated[OnError, typer.Option("--on-error", help="A tool that cannot be offered: refuse the catalogue, or drop and report it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write everything as JSON on stdout.")]
 
 
 @contextlib.contextmanager
@@ -57,6 +73,13 @@ def write_json_text(text: str) -> None:
         # Outside ASCII, JSON text only ever stands inside strings, where the escape means the same.
         text = "".join(c if c.isascii() else json.dumps(c)[1:-1] for c in text)
     print(text)
+
+
+def write_text(text: str) -> None:
+    """Lines on stdout as UTF-8, whatever the console is set to: a file that is redirected there is read as UTF-8."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
 
 
 def read_request(words: str | None) -> str:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import warnings
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..catalogue import Catalogue
 from ..engine import LlamaEngine
-from ..errors import RouteError
 from ..router import Router
-from ..schema import compile_route, compile_schema
+from ..schema import compile_route
+from . import compile as compile_module
 from . import demo as demo_module
 from . import models
-from .common import CUT, read_json_file, read_request, reported, say, write_json, write_json_text
+from .common import CUT, AsJson, Drop, OnError, Style, Terminal, read_request, reported, say, write_json, write_json_text
 from .explain import explain
 
 DEFAULT_MODEL = "smollm2-135m"
@@ -24,17 +24,14 @@ DEFAULT_MODEL = "smollm2-135m"
 app = typer.Typer(
     name="toolroute",
     help="Make a local language model choose its next tool: one schema-valid call, or none.",
-    epilog="Exit codes: 0 done, 2 wrong usage, 3 an error (one line on stderr), 4 the reply was cut by the cap, 130 interrupted.",
+    epilog="Exit codes: 0 done, 2 wrong usage, 3 an error (one line on stderr), 4 the reply was cut by the cap, 5 the checked reply is not "
+    "accepted, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(models.app)
-
-
-class Style(str, Enum):
-    spaced = "spaced"
-    compact = "compact"
+app.command("compile")(compile_module.compile_command)
 
 
 class DecideBy(str, Enum):
@@ -55,23 +52,15 @@ class OnCap(str, Enum):
     stop = "stop"
 
 
-class OnError(str, Enum):
-    raise_ = "raise"
-    drop = "drop"
-
-
-class Format(str, Enum):
-    schema = "schema"
-    report = "report"
+class Constraint(str, Enum):
+    mask = "mask"
+    gbnf = "gbnf"
 
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="A name from `toolroute models list`, or the path of a GGUF file.", envvar="TOOLROUTE_MODEL")
 ]
 Tools = Annotated[Path, typer.Option("--tools", "-T", help="JSON file with the tools (OpenAI, MCP, Anthropic or bare declarations).")]
-Terminal = Annotated[list[str] | None, typer.Option("--terminal", help="A reply that calls no tool; repeatable. [default: none]")]
-Drop = Annotated[OnError, typer.Option("--on-error", help="A tool that cannot be offered: refuse the catalogue, or drop and report it.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Write everything as JSON on stdout.")]
 
 
 @app.command()
@@ -85,6 +74,7 @@ def route(
     decide: Annotated[DecideBy, typer.Option(help="Score whole names, or write the name token by token.")] = DecideBy.score,
     docs: Annotated[DocsWhere, typer.Option(help="Where parameter documentation stands in the prompt.")] = DocsWhere.late,
     on_cap: Annotated[OnCap, typer.Option("--on-cap", help="At the cap: close the reply within it, or cut it there.")] = OnCap.complete,
+    constraint: Annotated[Constraint, typer.Option(help="The mask, or llama.cpp's grammar sampler as well.")] = Constraint.mask,
     terminal: Terminal = None,
     on_error: Drop = OnError.raise_,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 is greedy.")] = 0.0,
@@ -109,7 +99,7 @@ def route(
             warnings.showwarning = lambda message, *_, **__: say(f"warning: {message}")
             router = Router(
                 engine, catalogue, cap, terminals=terminal or ("none",), style=style.value, decide=decide.value, docs=docs.value,
-                on_cap=on_cap.value, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
+                on_cap=on_cap.value, constraint=constraint.value, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
             )  # fmt: skip
             action = router.route(text, tool_choice=tool_choice, detail=explain_it)
         if as_json:
@@ -121,48 +111,6 @@ def route(
     if not action.complete:
         say(f"the reply was cut by the cap of {cap} tokens: do not execute it")
         raise typer.Exit(CUT)
-
-
-@app.command("compile")
-def compile_command(
-    tools: Annotated[Path | None, typer.Option("--tools", "-T", help="JSON file with the tools.", show_default=False)] = None,
-    schema: Annotated[Path | None, typer.Option("--schema", help="Or a file with any JSON Schema.", show_default=False)] = None,
-    format_: Annotated[Format, typer.Option("--format", "-f", help="The JSON Schema, or what became of its keywords.")] = Format.report,
-    style: Annotated[Style, typer.Option(help="JSON with or without blanks.")] = Style.spaced,
-    terminal: Terminal = None,
-    on_error: Drop = OnError.raise_,
-    as_json: AsJson = False,
-) -> None:
-    """Compile tools (or a schema) without a model: the route's JSON Schema, or the report of what is enforced where."""
-    with reported():
-        if (tools is None) == (schema is None):
-            raise RouteError("give either --tools FILE or --schema FILE")
-        if schema is not None:
-            route = compile_schema(read_json_file(schema), style.value)
-        else:
-            assert tools is not None
-            route = compile_route(Catalogue.from_file(tools, on_error=on_error.value), terminal or ("none",), style.value)
-        if format_ is Format.schema:
-            write_json(route.schema, indent=None if as_json else 2)
-        elif as_json:
-            write_json(route.report.to_dict())
-        else:
-            _print_report(route)
-
-
-def _print_report(route: Any) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    table = Table("tool", "place", "enforced", "why", title="Assertions")
-    for entry in route.report.assertions:
-        table.add_row(entry.tool or "", entry.pointer, "while decoding" if entry.status == "mask" else "after", entry.why)
-    console.print(table)
-    for error in route.report.dropped:
-        console.print(f"dropped: {error}", markup=False)
-    verdict = "all enforced while decoding" if route.report.exact else "those marked 'after' are checked on the finished reply"
-    console.print(f"{len(route.report.assertions)} assertions, {verdict}. Shortest reply: {route.shortest.decode()}", markup=False)
 
 
 @app.command()

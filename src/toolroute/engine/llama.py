@@ -29,6 +29,7 @@ import numpy.typing as npt
 from toolroute.engine import capacity, pieces, probe
 from toolroute.engine.cache import cached_sha256
 from toolroute.engine.context import Context, Shape
+from toolroute.engine.gbnf import Grammar
 from toolroute.engine.model import LOG, Model, Placement
 from toolroute.engine.models import resolve_model
 from toolroute.engine.protocol import Logits
@@ -232,6 +233,11 @@ class LlamaEngine:
     def tokenize(self, text: str | bytes, *, special: bool = False) -> list[int]:
         self._context  # noqa: B018  raises when closed
         return pieces.tokenize(self._model.lib, self._model.vocab, text, special=special)
+
+    def grammar(self, text: str) -> Grammar:
+        """llama.cpp's own grammar sampler for one reply. ``text``: GBNF with a rule ``root``. Raises ``EngineError`` for a bad one."""
+        self._context  # noqa: B018  raises when closed
+        return Grammar(self._model.lib, self._model.vocab, self.vocabulary, text)
 
     # -- the size of the context ---------------------------------------------------------------------------------------------
 

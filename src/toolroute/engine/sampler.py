@@ -61,8 +61,8 @@ class Sampler:
         choose = self._best if self.temperature == 0 else self._draw
         token = choose(matcher, language, logits)
         if not matcher.allows(token):
-            # The cap refuses it: now the exact mask under the cap is worth its cost.
-            capped = True
+            # The cap refuses it (or, under GBNF, our own states): now the exact mask is worth its cost.
+            capped = capped or matcher.refused_by_cap(token)
             token = choose(matcher, matcher.mask(), logits)
         return Choice(token, not allowed and not capped, capped)
 

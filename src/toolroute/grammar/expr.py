@@ -24,9 +24,10 @@ from typing import Any, Final, NamedTuple
 MAX_DEPTH: Final = 100
 """Open arrays and objects a reply may nest (count). The reply parser refuses deeper text, so no state opens a deeper one."""
 
-MAX_INTERNED: Final = 400_000
+MAX_INTERNED: Final = 150_000
 """Nodes plus states kept for sharing (count; some 250 B each). Beyond it the tables start anew: old objects stay valid, they are
-only no longer shared with new ones, so this bounds memory and never changes meaning."""
+only no longer shared with new ones, so this bounds memory and never changes meaning. Python's collector of cycles walks all of them
+now and then, some 1 µs each."""
 
 Least = tuple[int, int]
 """Length in bytes of the shortest text of a node, and the nesting depth which that text needs."""

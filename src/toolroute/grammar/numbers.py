@@ -5,8 +5,8 @@ form? ``Digits`` holds exactly that, one closed interval (a *window*) per *t*, s
 leave the same windows are the same node. The integer part of a number is such a node (windows cut at 10^(t-1), which also rules out leading
 zeros), and so is a fraction: *t* fraction digits are the integer they spell over 10^t. Exclusive bounds only shift a window's end.
 
-Canonical form: no leading zeros, no ``-0``, no ``+``; without bounds an exponent of up to ±287 may follow, with bounds plain
-decimals only. Cost: a view computes ten digits times the number of windows.
+Canonical form: no leading zeros, no ``+``; without bounds an exponent of up to ±287 may follow (and ``-0`` is a number), with bounds
+plain decimals only, and no ``-0``. Cost: a view computes ten digits times the number of windows.
 """
 
 from __future__ import annotations
@@ -144,6 +144,7 @@ def _decimals(value: Fraction) -> int:
 
 
 _ANY_FRACTION = _fraction(Fraction(0), False, Fraction(1), True)
+_SOME_FRACTION = _fraction(Fraction(0), True, Fraction(1), True)
 _EXPONENT = seq(
     lit(b"e"),
     choice((EMPTY, intern(Bytes, b"+-"))),
@@ -151,31 +152,33 @@ _EXPONENT = seq(
 )
 
 
-def _upward(low: Fraction, low_open: bool, high: Fraction, high_open: bool) -> Node:
-    """A number between two bounds ≥ 0, without a sign."""
+def _upward(low: Fraction, low_open: bool, high: Fraction, high_open: bool, broken: bool) -> Node:
+    """A number between two bounds ≥ 0, without a sign. ``broken``: none that is a whole number."""
     first, last = int(low), int(high)
     if low > high:
         return NEVER
     parts = []
     if first + 1 <= last - 1:
-        parts.append(seq(integer(first + 1, last - 1), choice((EMPTY, _ANY_FRACTION))))
+        parts.append(seq(integer(first + 1, last - 1), _SOME_FRACTION if broken else choice((EMPTY, _ANY_FRACTION))))
     for whole in dict.fromkeys((first, last)):
         a, a_open = (low - whole, low_open) if whole == first else (Fraction(0), False)
         b, b_open = (high - whole, high_open) if whole == last else (Fraction(1), True)
-        tails = [_fraction(a, a_open, b, b_open)]
-        if a == 0 and not a_open and (b > 0 or not b_open):
+        tails = [_fraction(a, a_open or (broken and a == 0), b, b_open)]
+        if not broken and a == 0 and not a_open and (b > 0 or not b_open):
             tails.append(EMPTY)
         parts.append(seq(lit(b"%d" % whole), choice(tails)))
     return choice(parts)
 
 
 @lru_cache(4096)
-def number(low: Fraction | None = None, low_open: bool = False, high: Fraction | None = None, high_open: bool = False) -> Node:
-    """A number between bounds (None: no bound; ``*_open``: the bound itself excluded).
+def number(
+    low: Fraction | None = None, low_open: bool = False, high: Fraction | None = None, high_open: bool = False, broken: bool = False
+) -> Node:
+    """A number between bounds (None: no bound; ``*_open``: the bound itself excluded). ``broken``: none that is a whole number.
 
-    Without any bound an exponent may follow; with one, plain decimals only.
+    Without any bound an exponent may follow; otherwise plain decimals only.
     """
-    if low is None and high is None:
+    if low is None and high is None and not broken:
         whole = choice((lit(b"0"), _natural(1, 10**INTEGER_DIGITS - 1)))
         return seq(choice((EMPTY, lit(b"-"))), whole, choice((EMPTY, _ANY_FRACTION)), choice((EMPTY, _EXPONENT)))
     most = Fraction(_largest(low, high))
@@ -183,9 +186,9 @@ def number(low: Fraction | None = None, low_open: bool = False, high: Fraction |
     b, b_open = (most, False) if high is None or high > most else (high, high_open)
     parts = []
     if b >= 0:
-        parts.append(_upward(max(a, Fraction(0)), a_open and a >= 0, b, b_open))
+        parts.append(_upward(max(a, Fraction(0)), a_open and a >= 0, b, b_open, broken))
     if a < 0:
         # The sign mirrors the bounds; zero belongs to the part without a sign, so "-0" is not written.
-        up = _upward(max(-b, Fraction(0)), b >= 0 or b_open, -a, a_open)
+        up = _upward(max(-b, Fraction(0)), b >= 0 or b_open, -a, a_open, broken)
         parts.append(seq(lit(b"-"), up))
     return choice(parts)

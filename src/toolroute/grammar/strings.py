@@ -112,7 +112,7 @@ class Body(Node):
 class KeyBody(Node):
     """The rest of a free member name whose bytes so far are ``prefix``, its closing quote, and all that follows in its object.
 
-    ``members`` is the object's node for what follows (see ``containers.Extra``): it tells which names are taken and what comes after
+    ``members`` is the object's node for what follows (see ``objects.Extra``): it tells which names are taken and what comes after
     the name. ``inner`` is the rest of a character that is under way (a UTF-8 sequence or an escape), or END.
     """
 
@@ -165,7 +165,7 @@ class KeyBody(Node):
 
 
 class ExtraMembers(Node):
-    """What ``KeyBody`` needs of the object it stands in; ``containers.Extra`` implements it."""
+    """What ``KeyBody`` needs of the object it stands in; ``objects.Extra`` implements it."""
 
     __slots__ = ("used",)
     used: frozenset[bytes]

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..grammar.expr import Alt, State, cons
 from ..grammar.strings import Body
+from ..grammar.text import Text
 from .strings import Ints
 from .table import Entry, MaskTable
 from .token_mask import TokenMask, distinct
@@ -35,7 +36,9 @@ def worst(table: MaskTable, entry: Entry) -> int:
         for member in state.node.states if isinstance(state.node, Alt) else (state,):
             if member.view.wide:
                 most = max(most, member.least + _REST_OF_CHARACTER)
-        for token in table.mask(entry).extra.tolist():
+        rest, grouped = _apart(table, entry)
+        most = max([most, *(after.least for after, _ in grouped)])
+        for token in rest:
             after = table.step(entry, token)
             if after is not None:
                 most = max(most, after.least)
@@ -55,8 +58,10 @@ def within(table: MaskTable, entry: Entry, budget: int, first: int | None) -> To
             if token in table.vocabulary.eog or (after is not None and fits(table, after, budget)):
                 keep.append(token)
 
-    test(mask.extra.tolist())
+    rest, grouped = _apart(table, entry)
+    test(rest)
     arrays: list[Ints] = [np.array(keep, np.int32)]
+    arrays.extend(tokens for after, tokens in grouped if fits(table, after, budget))
     if mask.dense:
         for member in state.node.states if isinstance(state.node, Alt) else (state,):
             if isinstance(member.node, Body):
@@ -66,6 +71,17 @@ def within(table: MaskTable, entry: Entry, budget: int, first: int | None) -> To
             test(mask.ids().tolist())
             arrays.append(np.array(keep, np.int32))
     return TokenMask(table.vocabulary.size, distinct(arrays))
+
+
+def _apart(table: MaskTable, entry: Entry) -> tuple[list[int], list[tuple[State, Ints]]]:
+    """The sparse tokens of a mask: those to be looked at one by one, and those that are known to lead to the same state."""
+    extra = table.mask(entry).extra
+    state = entry.state
+    if not isinstance(state.node, Text) or not state.view.wide:
+        return extra.tolist(), []
+    found = table.staying(state)
+    grouped = [(after, table.vocabulary.ids[positions]) for after, positions in zip(found.states, found.positions, strict=True)]
+    return np.setdiff1d(extra, np.concatenate([tokens for _, tokens in grouped] or [extra[:0]])).tolist(), grouped
 
 
 def _wide(state: State) -> list[State]:

@@ -67,6 +67,8 @@ class StringTable:
         self.by_need = by_need[:count]
         """The inside ids by what they need; ``starts[n]``: where those that need n or more begin."""
         self.longest = int(sorted_needs[count - 1]) if count else 0
+        self.reach = max([self.longest, *(int(before.max()) for before in whole.before)])
+        """Code points of a string that one token can hold, those that close it included."""
         self.starts = np.searchsorted(sorted_needs[:count], np.arange(self.longest + 2))
         self.outside = np.sort(by_need[count:])
         """The ids that do not stay inside."""

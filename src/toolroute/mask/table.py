@@ -16,7 +16,9 @@ from ..errors import DeadEnd, VocabularyError
 from ..grammar.automaton import advance, forced
 from ..grammar.expr import Alt, Lit, State, cons
 from ..grammar.strings import QUOTE, Body, KeyBody, body
+from ..grammar.text import Name, Spelling
 from ..vocab import Vocabulary
+from .languages import Contents, Groups, groups
 from .strings import Ints, Reading, StringTable
 from .token_mask import TokenMask, distinct
 from .walk import Texts, walk
@@ -56,6 +58,7 @@ class MaskTable:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.strings: dict[bool, StringTable] = {}
+        self._contents: dict[tuple[int, int, int], Contents] = {}
         self._texts: Texts | None = None
         self._young: dict[State, Entry] = {}
         self._old: dict[State, Entry] = {}
@@ -130,7 +133,7 @@ class MaskTable:
         node = state.node
         if isinstance(node, Body):
             # Beyond the longest token the exact bounds make no difference: states with long bounds share their masks.
-            longest = self.string_table(node.strict).longest + 1
+            longest = self.string_table(node.strict).reach + 1
             high = None if node.high is None or node.high >= longest else node.high
             low = min(node.low, longest)
             shared = cons(body(low, high, node.strict), state.k)
@@ -156,6 +159,10 @@ class MaskTable:
 
         def wide(leaf: State, low: int, high: int, depth: int) -> None:
             node = leaf.node
+            if isinstance(node, Spelling):
+                inside, leaving = self._spelled(leaf, low, high, depth)
+                arrays.extend([*inside.positions, *leaving])
+                return
             table = self.string_table(isinstance(node, KeyBody) or node.strict)  # type: ignore[attr-defined]
             reading = table.reading(low, high, depth)
             limit = _UNLIMITED if isinstance(node, KeyBody) or node.high is None else node.high  # type: ignore[attr-defined]
@@ -178,11 +185,22 @@ class MaskTable:
 
     def _leaving(self, leaf: State, reading: Reading, depth: int) -> list[Ints]:
         """Positions of the tokens that close the string of ``leaf`` and go on as its continuation allows."""
+        node = leaf.node
+        live = self._live_rests(leaf, reading)
+        if isinstance(node, KeyBody):
+            return [self._free_names(leaf, reading, i, reading.leaving[i], depth) for i in live]
+        if node.low == 0 and node.high is None:  # type: ignore[attr-defined]
+            return [reading.leaving[i] for i in live]
+        low, high = node.low, _UNLIMITED if node.high is None else node.high  # type: ignore[attr-defined]
+        return [reading.leaving[i][(reading.before[i] >= low) & (reading.before[i] <= high)] for i in live]
+
+    def _live_rests(self, leaf: State, reading: Reading) -> list[int]:
+        """The numbers of those of ``reading.rests`` that what follows the text of ``leaf`` admits."""
         rests = reading.rests.texts
         if not rests:
             return []
         node = leaf.node
-        after = cons(node.members.after(node.prefix), leaf.k) if isinstance(node, KeyBody) else leaf.k
+        after = cons(node.members.after(node.prefix), leaf.k) if isinstance(node, KeyBody | Name) else leaf.k
         if after is None:
             return []
         live: list[int] = [] if rests[0] else [0]
@@ -191,21 +209,34 @@ class MaskTable:
             live.extend(i for i in range(low, high) if advance(inner, rests[i][at:]) is not None)
 
         walk(reading.rests, after, len(live), len(rests), b"", live, wide)
-        if isinstance(node, KeyBody):
-            return [self._free_names(leaf, reading, i, depth) for i in live]
-        if node.low == 0 and node.high is None:  # type: ignore[attr-defined]
-            return [reading.leaving[i] for i in live]
-        low, high = node.low, _UNLIMITED if node.high is None else node.high  # type: ignore[attr-defined]
-        return [reading.leaving[i][(reading.before[i] >= low) & (reading.before[i] <= high)] for i in live]
+        return live
 
-    def _free_names(self, leaf: State, reading: Reading, i: int, depth: int) -> Ints:
-        """Those of ``reading.leaving[i]`` that do not close a name which is taken.
+    def _spelled(self, leaf: State, low: int, high: int, depth: int) -> tuple[Groups, list[Ints]]:
+        """The tokens in a range that a text in a regular language admits: those that stay in it, and those that leave it."""
+        strings = self.string_table(True)
+        reading, texts = strings.reading(low, high, depth), self.vocabulary.texts
+        key = (low, high, depth)
+        contents = self._contents.get(key)
+        if contents is None:
+            contents = self._contents[key] = Contents(reading, texts, depth)
+        found = groups(leaf, contents, reading, texts, depth)
+        live = self._live_rests(leaf, reading)
+        if isinstance(leaf.node, Name):
+            return found, [self._free_names(leaf, reading, i, found.leaving[i], depth) for i in live]
+        return found, [found.leaving[i] for i in live]
+
+    def staying(self, leaf: State) -> Groups:
+        """The tokens that stay within the text of ``leaf``, by the state after them."""
+        return self._spelled(leaf, 0, len(self.vocabulary.texts), 0)[0]
+
+    def _free_names(self, leaf: State, reading: Reading, i: int, leaving: Ints, depth: int) -> Ints:
+        """Those of ``leaving``, which have ``reading.rests[i]`` after the quote, that do not close a name which is taken.
 
         A rest with another closed name in it depends on this one, so its tokens are tried one by one; else only the taken names are.
         """
-        texts, leaving = self.vocabulary.texts, reading.leaving[i]
+        texts = self.vocabulary.texts
         node = leaf.node
-        assert isinstance(node, KeyBody)
+        assert isinstance(node, KeyBody | Name)
         rest = reading.rests.texts[i]
         if rest.count(b'"') < 2:
             taken = {name[len(node.prefix) :] for name in node.members.used if name.startswith(node.prefix)}
@@ -288,6 +319,11 @@ class MaskTable:
 
         def wide(leaf: State, low: int, high: int, depth: int) -> None:
             node = leaf.node
+            if isinstance(node, Spelling):
+                inside, leaving = self._spelled(leaf, low, high, depth)
+                if inside.positions or any(len(array) for array in leaving):
+                    hits.append(low)
+                return
             reading = self.string_table(isinstance(node, KeyBody) or node.strict).reading(low, high, depth)  # type: ignore[attr-defined]
             limit = _UNLIMITED if isinstance(node, KeyBody) or node.high is None else node.high  # type: ignore[attr-defined]
             if bool((reading.needs <= limit).any()) or any(len(array) for array in self._leaving(leaf, reading, depth)):

@@ -18,8 +18,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .charset import LINE_ENDS, WORDS, Ranges, class_text, complement, only_surrogates
-from .ecma_reader import PatternReader
+from ..grammar.charset import LINE_ENDS, WORDS, Ranges, class_text, complement, only_surrogates
+from ..grammar.ecma_reader import PatternReader
 
 MAX_REPEAT_DIGITS = 9
 """Longest bound of a quantifier, in digits; Python's matcher counts in 32 bits."""

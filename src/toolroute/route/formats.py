@@ -18,26 +18,26 @@ from .ecma import compile_pattern
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))")
-_DURATION = re.compile(
+DURATION = re.compile(
     r"P(?:[0-9]+W|(?=[0-9T])(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)?"
     r"(?:T(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-9]+S))?)"
 )
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_HOSTNAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_EMAIL = re.compile(rf'(?:{_ATOM}(?:\.{_ATOM})*|"(?:[ !#-\[\]-~]|\\[ -~])*")@(?:({_LABEL}(?:\.{_LABEL})*)|\[([^\]]+)\])')
+LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+HOSTNAME = re.compile(rf"{LABEL}(?:\.{LABEL})*")
+ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_EMAIL = re.compile(rf'(?:{ATOM}(?:\.{ATOM})*|"(?:[ !#-\[\]-~]|\\[ -~])*")@(?:({LABEL}(?:\.{LABEL})*)|\[([^\]]+)\])')
 _CHAR = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})"
 _NO_COLON = r"(?:[A-Za-z0-9._~!$&'()*+,;=@-]|%[0-9A-Fa-f]{2})"
 _HOST = r"(?:\[(?P<literal>[^\]]*)\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)"
 _AUTHORITY = rf"//(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{{2}})*@)?{_HOST}(?::[0-9]*)?(?:/{_CHAR}*)*"
 _TAIL = rf"(?:\?(?:{_CHAR}|[/?])*)?(?:#(?:{_CHAR}|[/?])*)?"
 _ABSOLUTE_PATH = rf"/(?:{_CHAR}+(?:/{_CHAR}*)*)?"
-_URI = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:(?:{_AUTHORITY}|{_ABSOLUTE_PATH}|{_CHAR}+(?:/{_CHAR}*)*|){_TAIL}")
-_RELATIVE = re.compile(rf"(?:{_AUTHORITY}|{_ABSOLUTE_PATH}|{_NO_COLON}+(?:/{_CHAR}*)*|){_TAIL}")
-_FUTURE_ADDRESS = re.compile(r"[vV][0-9A-Fa-f]+\.[A-Za-z0-9._~!$&'()*+,;=:-]+")
-_UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
-_POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
-_RELATIVE_POINTER = re.compile(r"(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~[01])*)*)")
+URI = re.compile(rf"[A-Za-z][A-Za-z0-9+.-]*:(?:{_AUTHORITY}|{_ABSOLUTE_PATH}|{_CHAR}+(?:/{_CHAR}*)*|){_TAIL}")
+RELATIVE = re.compile(rf"(?:{_AUTHORITY}|{_ABSOLUTE_PATH}|{_NO_COLON}+(?:/{_CHAR}*)*|){_TAIL}")
+FUTURE_ADDRESS = re.compile(r"[vV][0-9A-Fa-f]+\.[A-Za-z0-9._~!$&'()*+,;=:-]+")
+UUID = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+POINTER = re.compile(r"(?:/(?:[^~/]|~[01])*)*")
+RELATIVE_POINTER = re.compile(r"(?:0|[1-9][0-9]*)(?:#|(?:/(?:[^~/]|~[01])*)*)")
 
 
 def _matches(expression: re.Pattern[str]) -> Callable[[str], bool]:
@@ -78,7 +78,7 @@ def _address(text: str, version: int) -> bool:
 
 
 def _hostname(text: str) -> bool:
-    return len(text) <= 253 and _HOSTNAME.fullmatch(text) is not None
+    return len(text) <= 253 and HOSTNAME.fullmatch(text) is not None
 
 
 def _email(text: str) -> bool:
@@ -95,7 +95,7 @@ def _uri(*expressions: re.Pattern[str]) -> Callable[[str], bool]:
     def check(text: str) -> bool:
         match = next(filter(None, (expression.fullmatch(text) for expression in expressions)), None)
         literal = match["literal"] if match else None
-        return match is not None and (literal is None or _address(literal, 6) or _FUTURE_ADDRESS.fullmatch(literal) is not None)
+        return match is not None and (literal is None or _address(literal, 6) or FUTURE_ADDRESS.fullmatch(literal) is not None)
 
     return check
 
@@ -111,18 +111,18 @@ def _regex(text: str) -> bool:
 FORMATS: dict[str, Callable[[str], bool]] = {
     "date": _date,
     "date-time": _date_time,
-    "duration": lambda text: _DURATION.fullmatch(text) is not None,
+    "duration": lambda text: DURATION.fullmatch(text) is not None,
     "email": _email,
     "hostname": _hostname,
     "ipv4": lambda text: _address(text, 4),
     "ipv6": lambda text: _address(text, 6),
-    "json-pointer": _matches(_POINTER),
+    "json-pointer": _matches(POINTER),
     "regex": _regex,
-    "relative-json-pointer": _matches(_RELATIVE_POINTER),
+    "relative-json-pointer": _matches(RELATIVE_POINTER),
     "time": _time,
-    "uri": _uri(_URI),
-    "uri-reference": _uri(_URI, _RELATIVE),
-    "uuid": _matches(_UUID),
+    "uri": _uri(URI),
+    "uri-reference": _uri(URI, RELATIVE),
+    "uuid": _matches(UUID),
 }
 """The formats that can be asserted."""
 

@@ -17,16 +17,7 @@ from .keywords import TYPES
 MAX_BRANCHES: Final = 64
 """Branches compared pairwise (count); more are not proved."""
 
-_DEPTH: Final = 3
 Flatten = Callable[[Sequence[Part]], "list[Part] | None"]
-
-
-def disjoint(branches: Sequence[Sequence[Part]], flatten: Flatten) -> bool:
-    """Whether no value satisfies two of the conjunctions."""
-    if len(branches) > MAX_BRANCHES:
-        return False
-    flat = [found for branch in branches if (found := flatten(branch)) is not None]
-    return all(_apart(a, b, flatten, _DEPTH) for i, a in enumerate(flat) for b in flat[:i])
 
 
 def _types(flat: list[Part]) -> set[str]:
@@ -53,7 +44,7 @@ def _required(flat: list[Part]) -> set[str]:
 
 
 def _forbids(flat: list[Part], name: str) -> bool:
-    for _, schema, _ in flat:
+    for _, schema, *_ in flat:
         properties = schema.get("properties", {})
         closed = schema.get("additionalProperties", True) is False and "patternProperties" not in schema
         if properties.get(name, True) is False or (closed and name not in properties):
@@ -61,7 +52,8 @@ def _forbids(flat: list[Part], name: str) -> bool:
     return False
 
 
-def _apart(a: list[Part], b: list[Part], flatten: Flatten, depth: int) -> bool:
+def apart(a: list[Part], b: list[Part], flatten: Flatten, depth: int = 3) -> bool:
+    """Whether no value satisfies both conjunctions. ``depth``: nested members looked at (count)."""
     common = _types(a) & _types(b)
     if not common:
         return True
@@ -75,6 +67,6 @@ def _apart(a: list[Part], b: list[Part], flatten: Flatten, depth: int) -> bool:
         return True
     for name in sorted(needs_a & needs_b):
         x, y = flatten(_member(a, name)), flatten(_member(b, name))
-        if x is None or y is None or (x and y and _apart(x, y, flatten, depth - 1)):
+        if x is None or y is None or (x and y and apart(x, y, flatten, depth - 1)):
             return True
     return False

@@ -1,8 +1,8 @@
-"""What each JSON Schema keyword is to the compiler: enforced in the mask, checked after, or an annotation.
+"""What each JSON Schema keyword is to the compiler: an assertion, or an annotation.
 
-The list is explicit. A keyword in neither table is an annotation by JSON Schema's own rule (unknown keywords assert nothing). Each entry
-checks the *shape* of the keyword's value, so that a malformed schema is refused at compile time with its place, and nothing further down
-meets a surprise.
+The list is explicit. A keyword that is not in the table is an annotation by JSON Schema's own rule (unknown keywords assert nothing).
+Each entry checks the *shape* of the keyword's value, so that a malformed schema is refused at compile time with its place, and nothing
+further down meets a surprise.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _dependent_names(value: object) -> str | None:
     return next((f"member {n!r} {why}" for n, v in value.items() if (why := _names(v))), None)
 
 
-ENFORCED: Final[dict[str, Callable[[object], str | None]]] = {
+SHAPES: Final[dict[str, Callable[[object], str | None]]] = {
     "type": _type,
     "enum": _array,
     "const": _anything,
@@ -120,11 +120,6 @@ ENFORCED: Final[dict[str, Callable[[object], str | None]]] = {
     "oneOf": _schemas,
     "allOf": _schemas,
     "$ref": _text,
-}
-"""Keywords enforced while decoding (``oneOf`` where its branches are provably disjoint, ``additionalProperties`` without
-``patternProperties`` beside it; the lowering reports the other cases as ``after``)."""
-
-CHECKED: Final[dict[str, Callable[[object], str | None]]] = {
     "multipleOf": _positive,
     "pattern": _text,
     "uniqueItems": _boolean,
@@ -147,9 +142,23 @@ CHECKED: Final[dict[str, Callable[[object], str | None]]] = {
     "$dynamicRef": _text,
     "$recursiveRef": _text,
 }
-"""Keywords the mask does not know: checked on the finished reply by ``jsonschema`` and reported ``after``."""
+"""Keywords that assert something. Each is enforced while decoding, except where the lowering says why not; it is then checked on the
+finished reply by ``jsonschema`` and reported ``after``. ``format`` asserts something only where that is asked for."""
 
-SHAPES: Final = {**ENFORCED, **CHECKED}
+
+_SINCE_2019 = frozenset(
+    ("dependentRequired", "dependentSchemas", "minContains", "maxContains", "unevaluatedProperties", "unevaluatedItems", "$recursiveRef")
+)
+_SINCE_7 = frozenset(("if", "then", "else")) | _SINCE_2019
+FOREIGN: Final[dict[int, frozenset[str]]] = {
+    4: frozenset(("const", "contains", "propertyNames", "prefixItems", "$dynamicRef")) | _SINCE_7,
+    6: frozenset(("prefixItems", "$dynamicRef")) | _SINCE_7,
+    7: frozenset(("prefixItems", "$dynamicRef")) | _SINCE_2019,
+    2019: frozenset(("prefixItems", "$dynamicRef")),
+    2020: frozenset(("$recursiveRef", "additionalItems")),
+}
+"""By draft: keywords of other drafts, which assert nothing there. (``dependencies`` is kept in all of them: later drafts renamed it, and
+whoever writes it means it.)"""
 
 
 def check_shapes(schema: dict[str, Any], pointer: str) -> None:
