@@ -66,6 +66,11 @@ CASES: list[tuple[Any, list[str], list[str]]] = [
     ({"$schema": "http://json-schema.org/draft-04/schema#", "if": {"type": "string"}, "then": False, "const": 5}, ['"a"', "1"], []),
     ({"$id": "http://x/", "$ref": "b", "$defs": {"b": {"$id": "b", "$ref": "#/$defs/c", "$defs": {"c": {"type": "null"}}}}},
      ["null"], ["1"]),
+    ({**OBJECT, "if": {"properties": {"a": {"const": "x"}}, "required": ["a"]}, "unevaluatedProperties": False},
+     ['{"a":"x"}', "{}"], ['{"a":"y"}', '{"b":1}']),
+    ({"$schema": "http://json-schema.org/draft-07/schema#", "$id": "http://x/base/", "allOf": [{"$id": "http://x/", "$ref": "foo.json"}],
+      "definitions": {"foo": {"$id": "http://x/foo.json", "type": "string"}, "base": {"$id": "foo.json", "type": "number"}}},
+     ["1"], ['"a"']),
 ]  # fmt: skip
 
 
@@ -90,6 +95,13 @@ def test_members_in_any_order() -> None:
     assert listed.accepts('{"b":[{"d":3,"c":2}],"a":1}') and not listed.accepts('{"a":1}')
     with pytest.raises(SchemaError, match="property_order 'sorted'"):
         compile_schema(schema, property_order="sorted")  # type: ignore[arg-type]
+
+
+def test_a_dynamic_reference_leaves_what_is_unevaluated_to_the_check() -> None:
+    derived = {"$id": "d", "$dynamicAnchor": "n", "properties": {"b": {}}}
+    base = {"$id": "b", "$dynamicRef": "#n", "unevaluatedProperties": False, "$defs": {"n": {"$dynamicAnchor": "n"}}}
+    route = compile_schema({"$id": "http://x/r", "$ref": "b", "$defs": {"base": base, "derived": derived}}, "compact")
+    assert route.accepts('{"b":1}') and {entry.keyword for entry in route.report.after} == {"$dynamicRef", "unevaluatedProperties"}
 
 
 @pytest.mark.parametrize(

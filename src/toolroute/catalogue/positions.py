@@ -113,12 +113,14 @@ def _children(schema: dict[str, Any]) -> Iterator[tuple[Pointer, dict[str, Any]]
 def positions(root: dict[str, Any]) -> dict[Pointer, Position]:
     """Every subschema of ``root`` by pointer, a parent before its children, the root (always its own resource) first."""
     keyword = id_keyword(root)
+    alone = any(draft in str(root.get("$schema", "")) for draft in ("draft-04", "draft-06", "draft-07"))  # there, $ref stands alone
     found: dict[Pointer, Position] = {}
     queue: list[tuple[Pointer, dict[str, Any], Pointer]] = [((), root, ())]
     for pointer, schema, enclosing in queue:  # the queue grows while it is read
         if pointer in found:
             continue
-        resource = pointer if pointer and opens_resource(schema, keyword) else enclosing
+        own = bool(pointer) and opens_resource(schema, keyword) and not (alone and "$ref" in schema)
+        resource = pointer if own else enclosing
         found[pointer] = Position(pointer, schema, resource)
         queue.extend((pointer + step, child, resource) for step, child in _children(schema))
         for name in REFERENCES:

@@ -101,6 +101,9 @@ def _tuple(lowering: Lowering, part: Part) -> tuple[list[Part], Part | None]:
 
 def _unevaluated(lowering: Lowering, part: Part, flat: list[Part]) -> tuple[list[Part], Part] | None:
     """``unevaluatedItems`` as a rest behind everything that is evaluated; None where all of it is."""
+    if part.pointer in lowering.conjunctions.blind:
+        lowering.later(*lowering.conjunctions.attributed(part, "unevaluatedItems"), "a dynamic reference stands beside it")
+        return None
     length = 0
     for one in flat:
         if one is part or part.pointer in one.under:

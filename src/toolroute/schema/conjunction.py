@@ -50,6 +50,7 @@ class Conjunctions:
         self.never: list[tuple[str, str]] = []
         self._negated: dict[str, Part] = {}
         self.sources: dict[str, Part] = {}  # by the pointer of a negated part: the part that is negated
+        self.blind: set[str] = set()  # places with an ``unevaluated…`` keyword for which not all is known that evaluates
         self._below: set[str] = set()
         self.split_by: set[str] = set()  # the keywords that offered alternatives
         self._parts = 0
@@ -109,6 +110,7 @@ class Conjunctions:
                 target = self.document.resolve_dynamic(part, keyword)
                 if target is None:
                     self.later(part.place, keyword, "its target depends on how the place was reached")
+                    self.blind.update(self.under(part))
                 else:
                     more.append(target._replace(under=self.under(part)))
         alive = all([self._visit(p, flat, chain) for p in more])
@@ -208,7 +210,7 @@ class Conjunctions:
         if keyword == "if":
             then = [self.inside(part, "then")] if "then" in schema else []
             other = [self.inside(part, "else")] if "else" in schema else []
-            if not then and not other:
+            if not then and not other and not self.under(part):
                 self._read_below(part.at("if"))
                 return None
             return [[self.inside(part, "if"), *then], [self.negated(part.at("if")), *other]]

@@ -82,7 +82,7 @@ def lower_object(lowering: Lowering, flat: list[Part]) -> Node:
         """The node of a member's value."""
         found = [p for one in parts for p in one.member(name, matched)]
         for one in parts:
-            if "unevaluatedProperties" in one.part.schema:
+            if "unevaluatedProperties" in one.part.schema and one.part.pointer not in lowering.conjunctions.blind:
                 inside = (p for p in parts if p is one or one.part.pointer in p.part.under)
                 if not any(p.evaluates(name, matched, one.part) for p in inside):
                     found.append(one.part.at("unevaluatedProperties"))
@@ -128,6 +128,8 @@ def lower_object(lowering: Lowering, flat: list[Part]) -> Node:
         if without.shortest() is not None:
             free.append(Free(without, node))
     for part in flat:
+        if "unevaluatedProperties" in part.schema and part.pointer in lowering.conjunctions.blind:
+            lowering.later(*lowering.conjunctions.attributed(part, "unevaluatedProperties"), "a dynamic reference stands beside it")
         if SOME_MEMBER in part.schema:
             lowering.later(*lowering.conjunctions.attributed(part, "additionalProperties"), "the mask cannot say that some member differs")
     reserved = frozenset(lowering.text(name, pointer)[1:-1] for name in taken)
