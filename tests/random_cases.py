@@ -131,6 +131,35 @@ _KINDS = {
 }  # fmt: skip
 
 
+def random_logic(random: Random, depth: int) -> Any:
+    """A small schema in which keywords are negated, excluded, implied and counted."""
+    def below() -> Any:
+        return random_logic(random, depth - 1)
+
+    scalars: list[Any] = [
+        {"type": random.choice(["integer", "string", "null", "boolean", "number", "object", "array"])}, {"enum": [1, "a", None, True]},
+        {"minimum": random.randint(-2, 3)}, {"maximum": random.randint(-2, 3)}, {"multipleOf": random.choice([2, 3, 0.5])},
+        {"pattern": random.choice(["a", "^b", "^[ab]*$"])}, {"minLength": 1}, {"maxLength": 1}, {"const": random.choice([0, "b", False])},
+        {"required": [random.choice("ab")]}, {"maxProperties": 1}, {"minProperties": 1}, {"minItems": 1}, {"maxItems": 1}, True, {},
+        {"dependentRequired": {"a": ["b"]}}, {"propertyNames": {"pattern": "^a"}},
+    ]  # fmt: skip
+    if depth <= 0 or random.random() < 0.4:
+        return random.choice(scalars)
+    return random.choice([
+        lambda: {"not": below()},
+        lambda: {"anyOf": [below(), below()]},
+        lambda: {"oneOf": [below(), below()]},
+        lambda: {"allOf": [below(), below()]},
+        lambda: {"if": below(), "then": below(), "else": below()},
+        lambda: {"properties": {"a": below(), "b": below()}, **random.choice([{}, {"additionalProperties": below()}])},
+        lambda: {"patternProperties": {"^a": below()}, "additionalProperties": below()},
+        lambda: {"items": below(), **random.choice([{}, {"contains": below()}])},
+        lambda: {"prefixItems": [below()], "items": below()},
+        lambda: {"properties": {"a": below()}, "unevaluatedProperties": random.choice([False, below()])},
+        lambda: {**random.choice(scalars[:-4]), **random.choice(scalars[:-4])},
+    ])()  # fmt: skip
+
+
 def random_document(random: Random) -> dict[str, Any]:
     """A whole schema, perhaps with definitions, one of which may contain itself."""
     if random.random() < 0.7:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from random_cases import random_value, spellings
+from random_cases import random_logic, random_value, spellings
 
 from toolroute.errors import SchemaError, UnsatisfiableRoute
 from toolroute.schema import compile_schema
@@ -116,6 +116,8 @@ def test_a_dynamic_reference_leaves_what_is_unevaluated_to_the_check() -> None:
         {**OBJECT, "required": ["a"], "dependentRequired": {"a": ["b"]}, "properties": {"b": False}},
         {"oneOf": [True, True]},
         {"not": {}},
+        {**OBJECT, "minProperties": 2, "maxProperties": 1},
+        {**OBJECT, "not": {"maxProperties": 1}, "maxProperties": 1},
     ],
 )
 def test_what_nothing_satisfies_is_found_when_compiling(schema: Any) -> None:
@@ -123,41 +125,12 @@ def test_what_nothing_satisfies_is_found_when_compiling(schema: Any) -> None:
         compile_schema(schema)
 
 
-def schema_of(random: Random, depth: int) -> Any:
-    """A small schema out of the keywords of this file."""
-    def below() -> Any:
-        return schema_of(random, depth - 1)
-
-    scalars: list[Any] = [
-        {"type": random.choice(["integer", "string", "null", "boolean", "number", "object", "array"])}, {"enum": [1, "a", None, True]},
-        {"minimum": random.randint(-2, 3)}, {"maximum": random.randint(-2, 3)}, {"multipleOf": random.choice([2, 3, 0.5])},
-        {"pattern": random.choice(["a", "^b", "^[ab]*$"])}, {"minLength": 1}, {"maxLength": 1}, {"const": random.choice([0, "b", False])},
-        {"required": [random.choice("ab")]}, {"maxProperties": 1}, {"minProperties": 1}, {"minItems": 1}, {"maxItems": 1}, True, {},
-        {"dependentRequired": {"a": ["b"]}}, {"propertyNames": {"pattern": "^a"}},
-    ]  # fmt: skip
-    if depth <= 0 or random.random() < 0.4:
-        return random.choice(scalars)
-    return random.choice([
-        lambda: {"not": below()},
-        lambda: {"anyOf": [below(), below()]},
-        lambda: {"oneOf": [below(), below()]},
-        lambda: {"allOf": [below(), below()]},
-        lambda: {"if": below(), "then": below(), "else": below()},
-        lambda: {"properties": {"a": below(), "b": below()}, **random.choice([{}, {"additionalProperties": below()}])},
-        lambda: {"patternProperties": {"^a": below()}, "additionalProperties": below()},
-        lambda: {"items": below(), **random.choice([{}, {"contains": below()}])},
-        lambda: {"prefixItems": [below()], "items": below()},
-        lambda: {"properties": {"a": below()}, "unevaluatedProperties": random.choice([False, below()])},
-        lambda: {**random.choice(scalars[:-4]), **random.choice(scalars[:-4])},
-    ])()  # fmt: skip
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_random_combinations_against_jsonschema(seed: int) -> None:
     random, judged = Random(seed), 0
     values = [None, True, 0, 1, 2, -1, 1.5, "", "a", "b", "ab", [], [1], ["a", 2], {}, {"a": 1}, {"a": 1, "b": "a"}, {"b": 2}, {"c": 0}]
     while judged < 60:
-        schema = schema_of(random, 3)
+        schema = random_logic(random, 3)
         judge = jsonschema.Draft202012Validator(schema)
         try:
             route = compile_schema(schema, property_order="any")

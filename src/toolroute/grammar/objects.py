@@ -133,7 +133,7 @@ def _ending(
     """A shortest way to the end of an open object: its ``least``, and the names and values of the members that it writes."""
     must = list(_bits(due))
     missing = max(obj.low - count - len(must), 0)
-    if obj.high is not None and count + len(must) > obj.high:
+    if obj.high is not None and count + len(must) + missing > obj.high:
         return None, []
     more: list[tuple[int, int, bytes, Node]] = []  # length, rank in the order of members, name, value
     if missing:
