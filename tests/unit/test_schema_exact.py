@@ -21,6 +21,7 @@ CASES: list[tuple[Any, list[str], list[str]]] = [
     ({"not": {"type": "string"}}, ["1", "null", "[1]", "{}", "1.5"], ['"a"']),
     ({"not": {"type": "integer"}}, ["1.5", "null", "-0.25"], ["1", "-3"]),
     ({"type": "integer", "not": {"enum": [1, 5]}}, ["2", "0", "6", "-1"], ["1", "5"]),
+    ({"type": "number", "maximum": 2, "minimum": 1, "not": {"enum": [1, 2, 3]}}, ["1.5"], ["1", "2", "1.0", "2.0", "0"]),
     ({"type": "number", "not": {"const": 1.5}}, ["1", "1.4", "1.51"], ["1.5", "1.50"]),
     ({"type": "integer", "not": {"minimum": 3}}, ["2"], ["3"]),
     ({"type": "string", "not": {"enum": ["a", "bc"]}}, ['"b"', '"bcd"', '""'], ['"a"', '"bc"']),

@@ -114,7 +114,8 @@ Piece = tuple[Fraction | None, bool, Fraction | None, bool]
 def _pieces(low: Fraction | None, low_open: bool, high: Fraction | None, high_open: bool, holes: list[Fraction]) -> list[Piece]:
     found: list[Piece] = []
     for hole in holes:
-        found.append((low, low_open, hole if high is None or hole < high else high, True if high is None or hole < high else high_open))
+        within = high is None or hole <= high
+        found.append((low, low_open, hole if within else high, within or high_open))
         if low is None or hole > low or (hole == low and not low_open):
             low, low_open = hole, True
     return [*found, (low, low_open, high, high_open)]
