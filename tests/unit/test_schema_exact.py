@@ -98,6 +98,11 @@ def test_members_in_any_order() -> None:
         compile_schema(schema, property_order="sorted")  # type: ignore[arg-type]
 
 
+def test_conditions_beyond_all_proportion_are_left_to_the_check() -> None:
+    route = compile_schema({"type": "integer", "allOf": [{"if": {"minimum": n}, "then": {"multipleOf": n + 1}} for n in range(30)]})
+    assert {entry.keyword for entry in route.report.after} == {"if"} and len(route.report.after) == 30 and route.accepts("7")
+
+
 def test_a_dynamic_reference_leaves_what_is_unevaluated_to_the_check() -> None:
     derived = {"$id": "d", "$dynamicAnchor": "n", "properties": {"b": {}}}
     base = {"$id": "b", "$dynamicRef": "#n", "unevaluatedProperties": False, "$defs": {"n": {"$dynamicAnchor": "n"}}}

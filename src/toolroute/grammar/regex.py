@@ -21,8 +21,8 @@ from typing import Any, Final
 from ..errors import SchemaLimit
 from .charset import LAST, SURROGATES, Ranges, complement, union
 
-MAX_STATES: Final = 5_000
-"""States visited in one search for a shortest word (count; some 50 µs each)."""
+MAX_STATES: Final = 20_000
+"""States visited in one search for a shortest word, each counted with its members (count; some 50 µs each)."""
 
 MAX_REACH: Final = 200
 """Nested operators that one step may have to look through (count): Python's stack bounds it."""
@@ -316,7 +316,7 @@ def _search(start: Regex, low: int, high: int | None) -> str | None:
     while level and (high is None or len(came) < high):
         reached: dict[Regex, tuple[Regex, int]] = {}
         for state in level:
-            visited += 1
+            visited += len(state.args) if state.kind in ("both", "either") else 1
             if visited > MAX_STATES:
                 raise _limit("MAX_STATES", MAX_STATES, "states in the search for a shortest text")
             for code in state.representatives():

@@ -40,8 +40,8 @@ Branches = list[list[Part]]
 class Conjunctions:
     """The parts of one document. ``later(place, keyword, why)``: takes what is left for the check of the finished reply.
 
-    ``formats``: whether ``format`` asserts something; ``exclude``: whether the branches of a ``oneOf`` may exclude one another;
-    ``never``: places and reasons of conjunctions that turned out empty.
+    ``formats``: whether ``format`` asserts something; ``exclude``: whether the branches of a ``oneOf`` exclude one another and ``if``
+    is written out; ``never``: places and reasons of conjunctions that turned out empty.
     """
 
     def __init__(self, document: Document, later: Later, formats: bool, exclude: bool) -> None:
@@ -212,6 +212,11 @@ class Conjunctions:
             other = [self.inside(part, "else")] if "else" in schema else []
             if not then and not other and not self.under(part):
                 self._read_below(part.at("if"))
+                return None
+            if not self.exclude:
+                self._read_below(part)
+                self.later(part.place, "if", "it multiplies with too many other alternatives")
+                self.blind.update(self.under(part))
                 return None
             return [[self.inside(part, "if"), *then], [self.negated(part.at("if")), *other]]
         return self._dependents(part, keyword)

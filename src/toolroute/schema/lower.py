@@ -96,9 +96,9 @@ def lower(schema: Any, options: Options) -> Lowered:
     try:
         node = lowering.run()
     except SchemaLimit as error:
-        if error.limit not in ("MAX_PARTS", "MAX_PLACES") or "oneOf" not in lowering.conjunctions.split_by:
+        if error.limit not in ("MAX_PARTS", "MAX_PLACES") or not lowering.conjunctions.split_by & {"oneOf", "if"}:
             raise
-        # Branches that exclude one another multiply. Without that, ``oneOf`` is checked after, and says so.
+        # Branches that exclude one another multiply. Without that, ``oneOf`` and ``if`` are checked after, and say so.
         lowering = Lowering(Document(schema), options, exclude=False)
         node = lowering.run()
     if node.best is None:
