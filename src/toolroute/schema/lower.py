@@ -71,6 +71,7 @@ _PLAIN: Final[dict[str, Node]] = {
 _OWN: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(_PLAIN, frozenset()),
     "string": frozenset(("type", "minLength", "maxLength", "enum")),
+    "array": frozenset(("type", "items", "minItems", "maxItems")),
     "object": frozenset(("type", "properties", "required", "additionalProperties")),
 }
 _ASSERTIONS: Final = frozenset(SHAPES)
@@ -250,13 +251,15 @@ class Lowering:
         if len(more) == 1 and name in _PLAIN:
             self.places[pointer] = schema
             return _PLAIN[name]
-        if not more <= _OWN[name] or DERIVED in pointer:
+        if not more <= _OWN[name] or DERIVED in pointer or schema.get("items").__class__ is list:
             return None
         if pointer not in self.places:  # of what is checked there, only shapes can be at fault here
             self.places[pointer] = schema
             check_shapes(schema, pointer)
         if "enum" in more:
             return self._values([part])
+        if name == "array":
+            return lower_array(self, [part])
         return self._plain_object(part) if name == "object" else lower_string(self.conjunctions, [part])
 
     def _plain(self, schema: Any, prefix: str, name: str) -> Node | None:
