@@ -75,6 +75,8 @@ class Router:
     stands: ``"full"`` in the catalogue's prompt, ``"late"`` for the chosen tool after the decision, ``"auto"`` the cheaper of the
     two, ``"signatures"`` nowhere, ``"schemas"`` full JSON Schemas; ``gate``: decides call or no call (None: none, ``"fitted"``: the
     one shipped for this model); ``on_cap``: ``"complete"`` closes the reply within the cap, ``"stop"`` cuts it there;
+    ``constraint``: ``"mask"``, or ``"gbnf"`` for llama.cpp's own grammar sampler; ``format_assertion``: whether ``format`` asserts
+    something;
     ``temperature``, ``top_k``, ``top_p``, ``seed``: of the arguments (greedy by default). Not thread-safe: one request at a time.
     """
 
@@ -91,6 +93,7 @@ class Router:
         gate: Gate | Literal["fitted"] | None = "fitted",
         on_cap: OnCap = "complete",
         constraint: Constraint = "mask",
+        format_assertion: bool = False,
         temperature: float = 0.0,
         top_k: int = 0,
         top_p: float = 1.0,
@@ -108,7 +111,7 @@ class Router:
             raise ValueError(f"cap {cap} is not a positive number of tokens")
         self.engine, self.cap, self.style = engine, cap, style
         self.decide, self.docs, self.on_cap, self.terminals = decide, docs, on_cap, terminals
-        self.constraint = constraint
+        self.constraint, self.format_assertion = constraint, format_assertion
         if constraint == "gbnf" and not hasattr(engine, "grammar"):
             raise EngineError(f"the engine {engine.name!r} has no grammars: constraint='gbnf' needs llama.cpp")
         self.sampler = Sampler(temperature, top_k, top_p, seed)
@@ -133,9 +136,10 @@ class Router:
         for offer in self._offers:
             if offer.given is catalogue or offer.given == catalogue:
                 return offer
-        route = compile_route(catalogue, self.terminals, self.style)
+        route = compile_route(catalogue, self.terminals, self.style, format_assertion=self.format_assertion)
         for tool in route.tools[:CHECKED_AHEAD]:
-            argument_validator(tool)  # a schema the validator refuses is refused now, not after the model has answered
+            # A schema the validator refuses is refused now, not after the model has answered.
+            argument_validator(tool, self.format_assertion)
         docs = self._docs(route)
         system = system_text(route.tools, route.terminals, "signatures" if docs == "late" else docs, self.style)
         # Priors are a property of the prompt and the names, so a catalogue that changed elsewhere keeps them.
@@ -419,6 +423,6 @@ class _Request:
             if end is None or end.parameters is None:
                 return
             holder = Tool(end.name, end.description, end.parameters)
-        fault = argument_validator(holder).check(arguments)
+        fault = argument_validator(holder, self.router.format_assertion).check(arguments)
         if fault is not None and not cut:
             raise ReplyRejected(fault, tool=name, text=text)

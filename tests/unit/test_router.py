@@ -82,6 +82,15 @@ def test_the_vocabulary_is_read_before_the_first_request() -> None:
     assert before == [len(strings._readings) for strings in table.strings.values()] and table.prepare() is table
 
 
+def test_format_asserts_where_it_is_asked_to() -> None:
+    tools = [{"name": "f", "parameters": {"type": "object", "properties": {"d": {"type": "string", "format": "date"}}, "required": ["d"]}}]
+    texts = ['{"tool": "f", "arguments": {"d": "tomorrow"}}', '{"tool": "f", "arguments": {"d": "2024-02-29"}}']
+    assert make(texts[0], tools=tools).route("hi", tool_choice="f").arguments == {"d": "tomorrow"}
+    router = make(texts[1], tools=tools, format_assertion=True)
+    assert router.route("hi", tool_choice="f").arguments == {"d": "2024-02-29"}
+    assert [router.route_offered.accepts(text) for text in texts] == [False, True]
+
+
 def test_scores_are_reported_best_first() -> None:
     action = make(MAILED).route("Write to Ann")
     assert [score.name for score in action.scores] == sorted((s.name for s in action.scores), key=lambda n: n != "send_mail") and len(
