@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from random_cases import random_document, random_tools, random_value, spellings, suiting_value
 
+from benchmarks.fuzz import repeats_a_name
 from toolroute.engine import LlamaEngine, ScriptedEngine
 from toolroute.engine.gbnf import Grammar
 from toolroute.errors import EngineError, RouteError, SchemaError, TokenRejected, UnsatisfiableRoute
@@ -60,22 +61,6 @@ def admits(engine: LlamaEngine, text: str, data: str) -> bool:
 def mutated(random: Random, text: str) -> str:
     at = random.randrange(len(text) + 1)
     return random.choice((text[:at] + text[at + 1 :], text[:at] + random.choice('"\\,:[]{}0a1 -.é\n') + text[at:], text[:at], text + "}"))
-
-
-def repeats_a_name(text: str) -> bool:
-    """The one thing that GBNF does not know here: a free name that comes twice."""
-    found = False
-
-    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal found
-        found |= len({name for name, _ in members}) < len(members)
-        return dict(members)
-
-    try:
-        json.loads(text, object_pairs_hook=pairs)
-    except ValueError:
-        return False
-    return found
 
 
 def walks(random: Random, route: Route, count: int) -> list[str]:
